@@ -1,0 +1,75 @@
+package darwin
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// ProgramKind is what the first bytes of a file say it is.
+type ProgramKind uint8
+
+// The kinds of file that somebody tries to run.
+const (
+	ProgramUnknown ProgramKind = iota
+	ProgramEmpty
+	ProgramMachO
+	ProgramScript // "#!"
+	ProgramELF    // of Linux and others
+	ProgramPE     // of Windows
+)
+
+// Program is what the kernel would make of a file.
+type Program struct {
+	Kind        ProgramKind
+	Interpreter string // of a script: the path after "#!"
+}
+
+// ProgramHead is how many bytes of a file ParseProgram wants: a script's first
+// line is read no further than that (IMG_SHSIZE, bsd/sys/imgact.h).
+const ProgramHead = 512
+
+// ParseProgram looks at the first bytes of a file.
+func ParseProgram(head []byte) Program {
+	switch {
+	case len(head) == 0:
+		return Program{Kind: ProgramEmpty}
+	case bytes.HasPrefix(head, []byte("#!")):
+		line, _, _ := bytes.Cut(head[2:], []byte("\n"))
+		word := strings.TrimLeft(string(line), " \t")
+		if i := strings.IndexAny(word, " \t\x00"); i >= 0 {
+			word = word[:i]
+		}
+		return Program{Kind: ProgramScript, Interpreter: word}
+	case bytes.HasPrefix(head, []byte("\x7fELF")):
+		return Program{Kind: ProgramELF}
+	case bytes.HasPrefix(head, []byte("MZ")):
+		return Program{Kind: ProgramPE}
+	case len(head) < 4:
+		return Program{}
+	}
+	// MH_MAGIC and MH_MAGIC_64 in the order of the machine; FAT_MAGIC and
+	// FAT_MAGIC_64 always big-endian.
+	switch little, big := binary.LittleEndian.Uint32(head), binary.BigEndian.Uint32(head); {
+	case little == 0xFEEDFACE, little == 0xFEEDFACF, big == 0xCAFEBABE, big == 0xCAFEBABF:
+		return Program{Kind: ProgramMachO}
+	}
+	return Program{}
+}
+
+// Refusal is why the kernel does not run a file of this kind.
+func (p Program) Refusal() string {
+	switch p.Kind {
+	case ProgramEmpty:
+		return "is an empty file"
+	case ProgramELF:
+		return "is a program for Linux or another system, not for macOS"
+	case ProgramPE:
+		return "is a program for Windows, not for macOS"
+	case ProgramScript:
+		return `is a script whose first line names no program after "#!"`
+	case ProgramMachO:
+		return "is a program for another kind of processor"
+	}
+	return `is neither a program of this system nor a script that begins with "#!"`
+}

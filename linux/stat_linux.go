@@ -1,0 +1,108 @@
+package linux
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ReadStat reads a process's stat under a proc root ("/proc"). A process that
+// is gone gives an error that wraps ErrNotExist or ESRCH.
+func ReadStat(root string, pid int) (Stat, error) {
+	path := root + "/" + strconv.Itoa(pid) + "/stat"
+	fd, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return Stat{}, err
+	}
+	defer unix.Close(fd)
+	room := statRooms.Get().(*[1024]byte)
+	defer statRooms.Put(room)
+	b, err := readOnce(fd, path, room[:])
+	if err != nil {
+		return Stat{}, err
+	}
+	return ParseStat(b)
+}
+
+// readOnce reads a file that the kernel makes as a whole (single_open) and that
+// fits: what it gives is all there is.
+func readOnce(fd int, path string, b []byte) ([]byte, error) {
+	n, err := eintr(func() (int, error) { return unix.Read(fd, b) })
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return b[:n], nil
+}
+
+// statRooms are what stat lines are read into: each has 52 numbers, and is
+// shorter than this in practice.
+var statRooms = sync.Pool{New: func() any { return new([1024]byte) }}
+
+// readSmall reads a small file of a kernel file system with one open and, as a
+// rule, one read: no stat, no poller, unlike os.ReadFile.
+func readSmall(path string) ([]byte, error) {
+	fd, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	return readAll(fd, path, make([]byte, 0, 1024))
+}
+
+// readAll reads to the end, into b as far as there is room.
+func readAll(fd int, path string, b []byte) ([]byte, error) {
+	for {
+		n, err := eintr(func() (int, error) { return unix.Read(fd, b[len(b):cap(b)]) })
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return b, nil
+		}
+		b = b[:len(b)+n]
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
+
+// EachStat calls f for every process under a proc root. Processes that end
+// meanwhile are left out.
+func EachStat(root string, f func(Stat)) error {
+	dir, err := os.Open(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if st, err := ReadStat(root, pid); err == nil {
+			f(st)
+		}
+	}
+	return nil
+}
+
+// BootID is the kernel's random id of this boot, "" where /proc hides it.
+func BootID() string { return bootID() }
+
+var bootID = sync.OnceValue(func() string {
+	b, err := readSmall("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+})
