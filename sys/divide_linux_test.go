@@ -1,0 +1,280 @@
+package sys_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/belfry-dev/belfry/sys"
+	"github.com/belfry-dev/belfry/sys/systest"
+)
+
+func init() {
+	systest.Register("divides-its-own", dividesItsOwn)
+	systest.Register("scope-maker", scopeMaker)
+}
+
+// someController is one that the groups of the tests can give to those below,
+// whichever there is; the test skips where there is none. Call it before
+// groupFor: what was given is taken back when the group is gone.
+func someController(t *testing.T) string {
+	t.Helper()
+	if parentOfTests() == "" {
+		t.Skip("no control group can be made here")
+	}
+	for _, dir := range []string{filepath.Dir(parentOfTests()), parentOfTests()} {
+		b, err := os.ReadFile(dir + "/cgroup.controllers")
+		f := strings.Fields(string(b))
+		if err != nil || len(f) == 0 {
+			t.Skipf("%s has no controller to give: %v", dir, err)
+		}
+		was, _ := os.ReadFile(dir + "/cgroup.subtree_control")
+		if !slices.Contains(strings.Fields(string(was)), f[0]) {
+			if err := os.WriteFile(dir+"/cgroup.subtree_control", []byte("+"+f[0]), 0); err != nil {
+				t.Skipf("no controller can be given to the tests: %v", err)
+			}
+			t.Cleanup(func() { _ = os.WriteFile(dir+"/cgroup.subtree_control", []byte("-"+f[0]), 0) })
+		}
+		if dir == parentOfTests() {
+			return f[0]
+		}
+	}
+	return ""
+}
+
+func ownGroup() string {
+	b, _ := os.ReadFile("/proc/self/cgroup")
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "0::"); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// dividesItsOwn is a supervisor that divides the group in which it is: GROUP
+// RECORDS CONTROLLER. It tells what came of it at each line of its input, and at
+// its end closes the host.
+func dividesItsOwn(args []string) int {
+	sys.WithControllers(args[2])
+	in := bufio.NewScanner(os.Stdin)
+	in.Scan()
+	h, err := sys.NewHost(sys.HostOptions{Records: args[1]})
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	dir, why := sys.Divide(h, args[0], true)
+	fmt.Printf("divided %q %q %s\n", dir, why, ownGroup())
+	in.Scan()
+	fmt.Printf("closed %v %s\n", h.Close(), ownGroup())
+	in.Scan()
+	return 0
+}
+
+// divider runs dividesItsOwn in a group of its own.
+type divider struct {
+	cmd   *exec.Cmd
+	in    *os.File
+	lines *bufio.Scanner
+}
+
+func newDivider(t *testing.T, group, records, controller string) *divider {
+	t.Helper()
+	path, argv, env := systest.Command("divides-its-own", group, records, controller)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &divider{cmd: &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: r, Stderr: os.Stderr}, in: w}
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.lines = bufio.NewScanner(out)
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { d.cmd.Process.Kill(); d.cmd.Wait(); w.Close() })
+	if err := os.WriteFile(group+"/cgroup.procs", fmt.Append(nil, d.cmd.Process.Pid), 0); err != nil {
+		t.Skipf("no process can be moved here: %v", err)
+	}
+	return d
+}
+
+func (d *divider) next(t *testing.T) string {
+	t.Helper()
+	fmt.Fprintln(d.in)
+	if !d.lines.Scan() {
+		t.Fatalf("the supervisor ended: %v", d.lines.Err())
+	}
+	return d.lines.Text()
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// TestDivideMovesAside: a supervisor alone in its group moves into a leaf, gives
+// the controllers, and at the close leaves everything as it was.
+func TestDivideMovesAside(t *testing.T) {
+	controller := someController(t)
+	group := groupFor(t)
+	d := newDivider(t, group, filepath.Join(t.TempDir(), "records"), controller)
+	var dir, why, own string
+	line := d.next(t)
+	if _, err := fmt.Sscanf(line, "divided %q %q %s", &dir, &why, &own); err != nil || why != "" {
+		t.Fatalf("%q: %v", line, err)
+	}
+	if filepath.Dir(dir) != group || filepath.Base(filepath.Dir(own)) != filepath.Base(group) || filepath.Base(own) == filepath.Base(dir) {
+		t.Errorf("containers in %s, the supervisor in %s", dir, own)
+	}
+	if got := read(t, dir+"/cgroup.controllers"); got != controller {
+		t.Errorf("controllers %q, want %s", got, controller)
+	}
+	if got := read(t, dir+"/cgroup.subtree_control"); got != controller {
+		t.Errorf("given on: %q, want %s", got, controller)
+	}
+	line = d.next(t)
+	if want := "closed <nil> " + filepath.Dir(own); line != want {
+		t.Errorf("%q, want %q", line, want)
+	}
+	if got := read(t, group+"/cgroup.subtree_control"); got != "" {
+		t.Errorf("still given: %q", got)
+	}
+	if left, _ := filepath.Glob(group + "/belfry-*"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	fmt.Fprintln(d.in)
+	if err := d.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDivideNotBesideOthers: with a process of somebody else's in the group
+// nothing is moved, and the refusal names it.
+func TestDivideNotBesideOthers(t *testing.T) {
+	controller := someController(t)
+	group := groupFor(t)
+	path, argv, env := systest.Command("sleep")
+	other := &exec.Cmd{Path: path, Args: argv, Env: env}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { other.Process.Kill(); other.Wait() }()
+	if err := os.WriteFile(group+"/cgroup.procs", fmt.Append(nil, other.Process.Pid), 0); err != nil {
+		t.Skip(err)
+	}
+	d := newDivider(t, group, filepath.Join(t.TempDir(), "records"), controller)
+	line := d.next(t)
+	if !strings.Contains(line, string(sys.LimitNotDelegated)) || !strings.Contains(line, fmt.Sprint(other.Process.Pid, " (")) {
+		t.Errorf("%q does not name %d", line, other.Process.Pid)
+	}
+	if !strings.HasSuffix(line, filepath.Base(group)) {
+		t.Errorf("it moved: %q", line)
+	}
+	d.next(t)
+	fmt.Fprintln(d.in)
+	d.cmd.Wait()
+}
+
+// TestSweepOfALeaf: what a supervisor that moved aside leaves when it is killed
+// with its guardian is removed, its leaf too.
+func TestSweepOfALeaf(t *testing.T) {
+	controller := someController(t)
+	group := groupFor(t)
+	records := filepath.Join(t.TempDir(), "records")
+	d := newDivider(t, group, records, controller)
+	if line := d.next(t); !strings.Contains(line, ` "" `) {
+		t.Fatal(line)
+	}
+	d.cmd.Process.Kill()
+	d.cmd.Wait()
+	until(t, "everything is swept", func() bool { sweepAll(t, records); return len(files(t, records)) == 0 })
+	if left, _ := filepath.Glob(group + "/belfry-*"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// scopeMaker stands for systemd-run: it makes the group that --unit names below
+// GROUP, moves into it and becomes what stands behind --.
+func scopeMaker(args []string) int {
+	if args[0] == "fail" {
+		fmt.Fprintln(os.Stderr, "Failed to connect to bus: No such file or directory")
+		return 1
+	}
+	for i, a := range args {
+		if unit, ok := strings.CutPrefix(a, "--unit="); ok {
+			dir := filepath.Join(args[0], unit)
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				return 1
+			}
+			if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, os.Getpid()), 0); err != nil {
+				return 1
+			}
+		}
+		if a == "--" {
+			_ = syscall.Exec(args[i+1], args[i+1:], os.Environ())
+		}
+	}
+	return 1
+}
+
+// TestScope: the anchor moves beside the containers, and the scope goes with
+// the host. Systemd itself is not asked.
+func TestScope(t *testing.T) {
+	controller := someController(t)
+	group := groupFor(t)
+	defer sys.WithControllers(controller)()
+	if err := os.WriteFile(group+"/cgroup.subtree_control", []byte("+"+controller), 0); err != nil {
+		t.Skip(err)
+	}
+	h := sweeping(t, filepath.Join(t.TempDir(), "records"))
+	path, argv, _ := systest.Command("scope-maker", group)
+	if argv[0] != path {
+		argv = append([]string{path}, argv[1:]...)
+	}
+	sys.RunScopesBy(h, argv...)
+	dir, why := sys.OpenScope(h, t.Context())
+	if why != "" {
+		t.Fatal(why)
+	}
+	if filepath.Dir(dir) != group || !strings.HasSuffix(dir, ".scope") {
+		t.Errorf("the scope is %s", dir)
+	}
+	if got := read(t, dir+"/cgroup.procs"); got != "" {
+		t.Errorf("the scope itself holds %q", got)
+	}
+	if got := read(t, dir+"/cgroup.subtree_control"); got != controller {
+		t.Errorf("given: %q", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	// Systemd removes the scope; what is below it we do.
+	if err := os.Remove(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestScopeRefused: what systemd-run says is in the record.
+func TestScopeRefused(t *testing.T) {
+	h := sweeping(t, "")
+	path, argv, _ := systest.Command("scope-maker", "fail")
+	sys.RunScopesBy(h, append([]string{path}, argv[1:]...)...)
+	if _, why := sys.OpenScope(h, t.Context()); !strings.Contains(why, "Failed to connect to bus") {
+		t.Errorf("%q", why)
+	}
+}

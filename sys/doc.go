@@ -1,0 +1,3 @@
+// Package sys starts, watches and ends process trees the same way on every
+// operating system.
+package sys

@@ -1,0 +1,204 @@
+package sys
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/belfry-dev/belfry/linux"
+)
+
+// WithoutPidfdGroups makes a host behave as on a kernel before 6.9.
+func WithoutPidfdGroups(h Host) { h.(*linuxHost).can.groupByPidfd = false }
+
+// HasPidfdGroups tells whether this kernel signals a group by pidfd.
+func HasPidfdGroups(h Host) bool { return h.(*linuxHost).can.groupByPidfd }
+
+// StartSlow starts a program through the trampoline whatever its file system.
+func StartSlow(h Host, sp Spec) (Tree, error) {
+	facts, err := preflight(context.Background(), &sp)
+	if err != nil {
+		return nil, err
+	}
+	facts.slow = true
+	host := h.(*linuxHost)
+	switch host.opt.Mechanism {
+	case PIDNamespace:
+		return host.startStrict(context.Background(), &sp)
+	case Subreaper:
+		return host.startShim(context.Background(), &sp)
+	}
+	r, err := host.cgroupRung()
+	if err == nil {
+		return r.start(&sp, &facts)
+	}
+	l, err := host.startLeader(&sp, &facts, -1)
+	if err != nil {
+		return nil, err
+	}
+	return newGroupTree(l), nil
+}
+
+// RanAnother is the check of the started process's own file.
+func RanAnother(pid int, path string, approved FileStamp) bool {
+	return ranAnother(pid, path, approved)
+}
+
+// ContainersOf is the directory of a host's control groups.
+func ContainersOf(h Host) string {
+	r, err := h.(*linuxHost).cgroupRung()
+	if err != nil {
+		return ""
+	}
+	return r.dir.Path()
+}
+
+// ContainerOf is the directory of a tree's control group.
+func ContainerOf(t Tree) string { return t.(*cgroupTree).leaf.Path() }
+
+// IsGuardianOf tells whether a command line is that of the guardian of dir.
+func IsGuardianOf(args []string, dir string) bool {
+	return len(args) == 3 && args[0] == helperName && args[1] == roleGuardian && args[2] == dir
+}
+
+// IsChildGuardianOf tells whether a command line is that of a hasty host's first
+// guardian of dir.
+func IsChildGuardianOf(args []string, dir string) bool {
+	return len(args) == 3 && args[0] == helperName && args[1] == roleGuardianChild && args[2] == dir
+}
+
+// LeaveToGuardian gives the control groups up as a host does that could not end
+// what is in them.
+func LeaveToGuardian(h Host) {
+	host := h.(*linuxHost)
+	host.rungMu.Lock()
+	r := host.cgroup
+	host.cgroup, host.reason = nil, errHostClosed
+	host.rungMu.Unlock()
+	r.shut()
+	r.guardian.close(false)
+}
+
+// DieAt does what a starting host does up to a step and calls then: 1 the record
+// is there, 2 also the container, 3 the record says which one.
+func DieAt(step int, records, parent string, then func()) error {
+	k, err := keepRecord(records, parent, "")
+	if err != nil {
+		return err
+	}
+	name := k.now.Control
+	if step >= 2 {
+		if err := os.Mkdir(name, 0o755); err != nil {
+			return err
+		}
+	}
+	if step >= 3 {
+		k.made()
+	}
+	then()
+	return nil
+}
+
+// RecordText is a record as a host of this boot would have written it.
+func RecordText(container, boot string, made bool) (string, error) {
+	r, err := intendedRecord(filepath.Dir(container))
+	if err != nil {
+		return "", err
+	}
+	r.Control = container
+	r.PID, r.Start = 1<<30, 1 // nobody's
+	if boot != "" {
+		r.Boot = boot
+	}
+	if made {
+		if r.Made, err = fileIDOf(container); err != nil {
+			return "", err
+		}
+		r.Made.Inode++
+	}
+	b, err := r.encode()
+	return string(b), err
+}
+
+// WithControllers makes hosts give the groups below them these controllers
+// instead of those behind limits, so that the moves can be seen where those are
+// on cgroup v1, until after is called.
+func WithControllers(names ...string) (after func()) {
+	was := controllers
+	controllers = names
+	return func() { controllers = was }
+}
+
+// Divide makes the directory for containers with limits below a group, as the
+// first start with limits does, and tells why not.
+func Divide(h Host, parent string, own bool) (dir, why string) {
+	host := h.(*linuxHost)
+	r, lacks := host.divide(parent, own, nil)
+	if r == nil {
+		for _, no := range lacks {
+			why = string(no.reason) + ": " + no.detail
+		}
+		return "", why
+	}
+	host.limiter.mu.Lock()
+	host.limiter.rung = r
+	host.limiter.mu.Unlock()
+	return r.dir.Path(), ""
+}
+
+// RunScopesBy makes a host ask this command for scopes instead of systemd's.
+func RunScopesBy(h Host, argv ...string) { h.(*linuxHost).limiter.runner = argv }
+
+// OpenScope makes a scope, divides it, and gives its directory.
+func OpenScope(h Host, ctx context.Context) (dir, why string) {
+	host := h.(*linuxHost)
+	r, lacks := host.inScope(ctx)
+	if r == nil {
+		for _, no := range lacks {
+			why = no.detail
+		}
+		return "", why
+	}
+	host.limiter.mu.Lock()
+	host.limiter.rung = r
+	host.limiter.mu.Unlock()
+	return r.above.Path(), ""
+}
+
+// HelpersOf are the numbers of a host's keeper and of its spare shim, 0 when
+// there are none.
+func HelpersOf(h Host) (keeper, spare int) {
+	s := &h.(*linuxHost).shims
+	s.prepare()
+	s.mu.Lock()
+	p := s.next
+	s.mu.Unlock()
+	if <-p.done; p.err != nil {
+		return 0, 0
+	}
+	return p.shim.keeper.id.PID, p.shim.id.PID
+}
+
+// EndSoon starts a program as a host does its helpers that end soon.
+func EndSoon(h Host, sp Spec) (Exit, error) {
+	l, err := h.(*linuxHost).spawnLeader(linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env,
+		Dir: "/", Files: stdioOf(&sp), CgroupFD: -1}, nil)
+	if err != nil {
+		return Exit{}, err
+	}
+	defer l.finish()
+	err = l.endSoon()
+	return l.exit, err
+}
+
+// FillReserve makes the spare threads of a host and returns when they are there.
+func FillReserve() { makeThreads(spareThreads) }
+
+// KeptLeaves is how many containers a host keeps for others.
+const KeptLeaves = keptLeaves
+
+// Remembers tells whether a host would start the program without reading it.
+func Remembers(h Host, path string) bool {
+	_, known := h.(*linuxHost).looks.known(&Spec{Path: path, Dir: "/"})
+	return known
+}

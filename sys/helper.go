@@ -1,0 +1,29 @@
+//go:build linux || darwin || windows
+
+package sys
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+)
+
+// helperName is the first argument by which this binary knows that it was
+// started again as one of the package's helpers; the second is the role.
+const helperName = "belfry-helper"
+
+// initCalled: without Init a started copy of the program would be the program
+// itself again, so no helper is started.
+var initCalled atomic.Bool
+
+var errInitNotCalled = errors.New("main does not call sys.Init first, so this program cannot serve as its own helper")
+
+// becomeHelper runs the role that this process was started for, if it was, and
+// ends with the status that it gives.
+func becomeHelper(run func(role string, args []string) int) {
+	if len(os.Args) >= 2 && os.Args[0] == helperName {
+		syscall.Exit(run(os.Args[1], os.Args[2:]))
+	}
+	initCalled.Store(true)
+}

@@ -1,0 +1,352 @@
+package sys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/belfry-dev/belfry/linux"
+)
+
+// spawnLimit bounds the wait for the spawner: its queue, the clone and the exec.
+const spawnLimit = 2 * time.Second
+
+// selfExe is this very program, even after its file was replaced or removed,
+// and for a process that may not walk to it.
+const selfExe = "/proc/self/exe"
+
+var errHostClosed = errors.New("the host is closed")
+
+// linuxHost starts trees on the best rung that this machine offers.
+type linuxHost struct {
+	opt    HostOptions
+	can    abilities
+	tables *tables
+	spawn  *spawner
+	umask  func() int // this process's
+	shims  shims
+	looks  looks
+
+	mu     sync.Mutex
+	trees  map[*leader]struct{} // not finished yet
+	closed bool
+	idle   chan struct{} // closed with the last tree, once the host is closed
+
+	reserve reserve
+	sweeper sweeper
+	limiter limiter
+
+	homeOnce sync.Once
+	homeDir  string
+	homeErr  error
+
+	rungMu sync.Mutex
+	tried  bool
+	cgroup *cgroupRung // nil when not usable
+	reason error       // why not
+}
+
+func newHost(o HostOptions) (Host, error) {
+	switch o.Mechanism {
+	case "", PIDNamespace, CgroupV2, Subreaper, ProcessGroup:
+	default:
+		return nil, fmt.Errorf("mechanism %s: %w", o.Mechanism, ErrUnsupported)
+	}
+	if o.Executable == "" {
+		o.Executable = selfExe
+	}
+	if err := linux.TakeIgnoredSignals(); err != nil {
+		return nil, fmt.Errorf("read signal dispositions: %w", err)
+	}
+	h := &linuxHost{opt: o, spawn: newSpawner(o.Hasty), trees: map[*leader]struct{}{},
+		tables: newTables(processTable), can: abilities{groupByPidfd: linux.HasPidfdGroups()}}
+	h.shims.host = h
+	h.umask = sync.OnceValue(func() int {
+		mask, _ := Umask()
+		return mask
+	})
+	return h, nil
+}
+
+// cgroupRung opens the rung once and keeps why it could not.
+func (h *linuxHost) cgroupRung() (*cgroupRung, error) {
+	if err := h.leftOut(CgroupV2); err != nil {
+		return nil, err
+	}
+	h.rungMu.Lock()
+	defer h.rungMu.Unlock()
+	if !h.tried {
+		h.cgroup, h.reason = openCgroupRung(h)
+		// Out of descriptors or memory: the next one may have more luck.
+		h.tried = !isScarce(h.reason)
+	}
+	return h.cgroup, h.reason
+}
+
+// refuseCgroup gives the rung up for good.
+func (h *linuxHost) refuseCgroup(why error) {
+	h.rungMu.Lock()
+	r := h.cgroup
+	h.cgroup, h.reason = nil, why
+	h.rungMu.Unlock()
+	if r != nil {
+		_ = r.close() // Best effort: an empty directory stays at worst.
+	}
+}
+
+// leftOut is the error of a rung that this host was told not to use.
+func (h *linuxHost) leftOut(m Mechanism) error {
+	if h.opt.Mechanism == "" || h.opt.Mechanism == m {
+		return nil
+	}
+	return fmt.Errorf("only %s was asked for", h.opt.Mechanism)
+}
+
+// Prepare opens the rung and starts its helpers in the background. Once it also
+// ends what dead supervisors have left. A hasty host does that later, and opens
+// the rung before Prepare returns: its start waits for that anyway, and a thread
+// more would cost more than it gives.
+func (h *linuxHost) Prepare() {
+	if h.opt.Hasty {
+		h.startHelpers()
+		return
+	}
+	h.settle()
+	go h.startHelpers()
+}
+
+func (h *linuxHost) startHelpers() {
+	switch r, err := h.cgroupRung(); {
+	case err == nil:
+		r.guardian.prepare()
+	case !isScarce(err) && h.opt.Mechanism != ProcessGroup && initCalled.Load():
+		h.shims.prepare()
+	}
+}
+
+// hastyPause is how long a hasty host's command runs before what is not for its
+// sake is done: a short one is over by then, and does not share the processor.
+const hastyPause = 10 * time.Millisecond
+
+// settle does in the background what a host owes to the time after its start.
+func (h *linuxHost) settle() {
+	h.reserve.fill()
+	h.sweeper.start(h.Sweep)
+}
+
+// Sweep ends what dead supervisors have left.
+func (h *linuxHost) Sweep(ctx context.Context) ([]SweepResult, error) {
+	if home, err := h.home(); err == nil {
+		defer sweepEmpty(ctx, home) // once the records have told of theirs
+	}
+	if h.opt.Records == "" {
+		return nil, nil
+	}
+	return sweepRecords(ctx, h.opt.Records)
+}
+
+// Lookup reads the identity of a live process.
+func (h *linuxHost) Lookup(pid int) (ID, error) {
+	st, err := linux.ReadStat("/proc", pid)
+	if err != nil {
+		return ID{}, err
+	}
+	id := ID{PID: pid, Birth: st.Start, Kind: BirthStartTicks, Boot: linux.BootID()}
+	if fd, err := linux.OpenProcess(pid, st.Start); err == nil {
+		id.Unique = linux.PidfdUnique(fd)
+		linux.CloseFD(fd)
+	}
+	return id, nil
+}
+
+// Start starts one tree on the best rung that works here, or nothing.
+func (h *linuxHost) Start(ctx context.Context, sp Spec) (Tree, error) {
+	if err := sp.validate(); err != nil {
+		return nil, err
+	}
+	if h.opt.Hasty {
+		time.AfterFunc(hastyPause, h.settle)
+	} else {
+		h.reserve.fill()
+	}
+	if sp.Limits.Any() {
+		facts, err := h.lookAhead(ctx, &sp)
+		if err != nil {
+			return nil, err
+		}
+		return h.startLimited(ctx, &sp, &facts)
+	}
+	return h.startOnBest(ctx, &sp)
+}
+
+// startLeader starts the program in the control group of cgroupFD, or in ours
+// when that is negative, and makes sure that it is the approved one.
+func (h *linuxHost) startLeader(sp *Spec, facts *programFacts, cgroupFD int) (*leader, error) {
+	if h.jumps(sp, facts) {
+		return h.startThrough(sp, facts, cgroupFD)
+	}
+	attr := linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env, Dir: sp.Dir,
+		Files: stdioOf(sp), CgroupFD: cgroupFD, Belt: true,
+		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal}
+	var before func() error
+	if (sp.Approved != FileStamp{}) {
+		before = func() error {
+			if now, err := stamp(sp.Path); err != nil || now != sp.Approved {
+				return changed(sp.Path)
+			}
+			return nil
+		}
+	}
+	l, err := h.spawnLeader(attr, before)
+	runtime.KeepAlive(sp)
+	if err != nil {
+		return nil, spawnError(sp, facts, err)
+	}
+	if (sp.Approved != FileStamp{}) && facts.program.Native() && ranAnother(l.id.PID, sp.Path, sp.Approved) {
+		l.abort()
+		return nil, changed(sp.Path)
+	}
+	return l, nil
+}
+
+// ranAnother tells whether the started process runs another file than the
+// approved one. A link that cannot be read (it ended, or it is privileged) and
+// a program that has put another in its place meanwhile are no such thing.
+func ranAnother(pid int, path string, approved FileStamp) bool {
+	now, err := stamp(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil || now == approved {
+		return false
+	}
+	name, err := linux.ExecName(pid)
+	return err == nil && name == path
+}
+
+// spawnLeader starts a process and remembers it until it is finished.
+func (h *linuxHost) spawnLeader(attr linux.SpawnAttr, before func() error) (*leader, error) {
+	c, err := h.spawn.spawn(attr, before, spawnLimit)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLeader(c, h.can, h.tables)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.watch(l); err != nil {
+		l.abort()
+		return nil, err
+	}
+	return l, nil
+}
+
+// watch remembers a leader until it is finished.
+func (h *linuxHost) watch(l *leader) error {
+	l.finished = func() { h.forget(l) }
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errHostClosed
+	}
+	h.trees[l] = struct{}{}
+	return nil
+}
+
+// runHelper runs this binary in a role that ends soon, with further files from
+// descriptor 3 up, and reaps it.
+func (h *linuxHost) runHelper(cgroupFD int, files []uintptr, begun func(), role ...string) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	fd := null.Fd()
+	l, err := h.spawnLeader(linux.SpawnAttr{
+		Path: h.opt.Executable, Argv: append([]string{helperName}, role...), Env: helperEnv(), Dir: "/",
+		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: cgroupFD,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	defer l.finish()
+	if begun != nil {
+		begun()
+	}
+	if err := l.endSoon(); err != nil {
+		return err
+	}
+	if role[0] == roleKeeperStart && l.exit.Code != 0 && l.exit.Signal == 0 {
+		return syscall.Errno(l.exit.Code)
+	}
+	if l.exit.Code != 0 || l.exit.Signal != 0 {
+		return fmt.Errorf("helper %s: status %d, signal %d", role[0], l.exit.Code, int(l.exit.Signal))
+	}
+	return nil
+}
+
+func (h *linuxHost) forget(l *leader) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, there := h.trees[l]; !there {
+		return
+	}
+	delete(h.trees, l)
+	if h.closed && len(h.trees) == 0 {
+		close(h.idle)
+	}
+}
+
+// closeLimit bounds the wait for what still runs when the host closes.
+const closeLimit = 2 * time.Second
+
+// Close ends the helpers and removes the containers.
+func (h *linuxHost) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	h.idle = make(chan struct{})
+	left := slices.Collect(maps.Keys(h.trees))
+	h.mu.Unlock()
+	h.sweeper.stop()
+	h.dropAll(left)
+	h.rungMu.Lock()
+	r := h.cgroup
+	h.tried, h.cgroup, h.reason = true, nil, errHostClosed
+	h.rungMu.Unlock()
+	var err error
+	if r != nil {
+		err = r.close()
+	}
+	err = errors.Join(err, h.limiter.close())
+	h.shims.close()
+	h.spawn.close()
+	return err
+}
+
+// dropAll ends what is still there and waits until it was reaped. What the
+// kernel cannot end now is left to it.
+func (h *linuxHost) dropAll(left []*leader) {
+	if len(left) == 0 {
+		return
+	}
+	for _, l := range left {
+		l.drop()
+	}
+	timer := time.NewTimer(closeLimit)
+	defer timer.Stop()
+	select {
+	case <-h.idle:
+	case <-timer.C:
+		for _, l := range left {
+			l.pidfd.Close()
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sys
+
+func insideTree() bool { return false }

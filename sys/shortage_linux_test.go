@@ -1,0 +1,225 @@
+package sys_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/belfry-dev/belfry/sys"
+)
+
+// fewFiles lowers the limit of descriptors for the test and gives a function
+// that leaves only n of them free until free is called.
+func fewFiles(t *testing.T) (leave func(n int) (free func())) {
+	t.Helper()
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	low := was
+	low.Cur = min(was.Cur, 256)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(n int) func() {
+		var taken []int
+		for {
+			fd, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+			if err != nil {
+				break
+			}
+			taken = append(taken, fd)
+		}
+		for range min(n, len(taken)) {
+			syscall.Close(taken[len(taken)-1])
+			taken = taken[:len(taken)-1]
+		}
+		return func() {
+			for _, fd := range taken {
+				syscall.Close(fd)
+			}
+		}
+	}
+}
+
+// TestShortageNeverWeakens: with too few descriptors a job starts on the rung
+// that works here or not at all, whether the rung was tried before or not.
+func TestShortageNeverWeakens(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "missing")
+	for m, parent := range map[sys.Mechanism]string{sys.CgroupV2: parentOfTests(), sys.Subreaper: nowhere} {
+		t.Run(string(m), func(t *testing.T) {
+			needs(t, newHost(t, m), m)
+			shortageOn(t, m, func() sys.Host {
+				h, err := sys.NewHost(sys.HostOptions{Parent: parent})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := h.Close(); err != nil {
+						t.Errorf("close host: %v", err)
+					}
+				})
+				return h
+			})
+		})
+	}
+}
+
+func shortageOn(t *testing.T, m sys.Mechanism, newHost func() sys.Host) {
+	proved := newHost()
+	null, err := nullFile(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp := specOf(t, null, nil, "exit", "0")
+	try := func(h sys.Host) error {
+		tree, err := h.Start(t.Context(), sp)
+		if err != nil {
+			return err
+		}
+		if got := tree.Guarantee().Mechanism; got != m {
+			t.Errorf("started on %s", got)
+		}
+		wait(t, "empty", tree.Empty())
+		return tree.Release()
+	}
+	if err := try(proved); err != nil {
+		t.Fatal(err)
+	}
+	leave := fewFiles(t)
+	refused := 0
+	for n := range 14 {
+		for name, h := range map[string]sys.Host{"proved": proved, "fresh": newHost()} {
+			free := leave(n)
+			err := try(h)
+			free()
+			if se, ok := errors.AsType[*sys.StartError](err); ok && se.Code == sys.CodeResourcesExhausted && se.Detail != "" {
+				refused++
+			} else if err != nil {
+				t.Errorf("%s host, %d descriptors: %v", name, n, err)
+			}
+			if err := try(h); err != nil {
+				t.Errorf("%s host, after the shortage of %d: %v", name, n, err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no shortage was met")
+	}
+}
+
+// TestNoMoreContainers: where for the moment no control group can be made,
+// though process groups would do, a job is refused.
+func TestNoMoreContainers(t *testing.T) {
+	h := newHost(t, "")
+	needs(t, h, sys.CgroupV2)
+	null, err := nullFile(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp := specOf(t, null, nil, "exit", "0")
+	limit := sys.ContainersOf(h) + "/cgroup.max.descendants"
+	if err := os.WriteFile(limit, []byte("0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Start(t.Context(), sp)
+	if se, ok := errors.AsType[*sys.StartError](err); !ok || se.Code != sys.CodeResourcesExhausted {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(limit, []byte("max"), 0); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := h.Start(t.Context(), sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := tree.Guarantee().Mechanism; m != sys.CgroupV2 {
+		t.Errorf("started on %s", m)
+	}
+	wait(t, "empty", tree.Empty())
+	if err := tree.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFrozenHostDirectory: a job that froze the host's own directory holds up
+// no other.
+func TestFrozenHostDirectory(t *testing.T) {
+	h := newHost(t, "")
+	needs(t, h, sys.CgroupV2)
+	first := start(t, h, nil, "sleep")
+	if err := os.WriteFile(sys.ContainersOf(h)+"/cgroup.freeze", []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, h, nil, "exit", "7")
+	if m := r.Guarantee().Mechanism; m != sys.CgroupV2 {
+		t.Errorf("started on %s", m)
+	}
+	wait(t, "empty", r.Empty())
+	if e := r.Exit(); e.Code != 7 {
+		t.Errorf("%+v", e)
+	}
+	if rep, err := first.Kill(t.Context()); err != nil || rep.Proof != sys.ProofCgroupEmpty {
+		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+// TestFrozenFromAbove: nothing is born in a frozen control group, where it
+// would never reach its exec, and nothing on a weaker rung because of it.
+func TestFrozenFromAbove(t *testing.T) {
+	needs(t, newHost(t, sys.CgroupV2), sys.CgroupV2)
+	above := filepath.Join(parentOfTests(), "belfry-test-frozen-"+rand.Text())
+	if err := os.Mkdir(above, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(above); err != nil {
+			t.Error(err)
+		}
+	})
+	h, err := sys.NewHost(sys.HostOptions{Parent: above})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	null, err := nullFile(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	freeze := func(word string) {
+		t.Helper()
+		if err := os.WriteFile(above+"/cgroup.freeze", []byte(word), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sp := specOf(t, null, nil, "exit", "0")
+	freeze("1")
+	_, err = h.Start(t.Context(), sp)
+	if se, ok := errors.AsType[*sys.StartError](err); !ok || se.Code != sys.CodeContainmentUnavailable {
+		t.Errorf("%v", err)
+	}
+	freeze("0")
+	tree, err := h.Start(t.Context(), sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := tree.Guarantee().Mechanism; m != sys.CgroupV2 {
+		t.Errorf("started on %s", m)
+	}
+	wait(t, "empty", tree.Empty())
+	if err := tree.Release(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package sys
+
+func moreSignals() []namedSignal { return nil }

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package sys
+
+func stopped(ID) bool { return false }

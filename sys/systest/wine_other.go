@@ -1,0 +1,5 @@
+//go:build !windows
+
+package systest
+
+func underWine() bool { return false }

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package sys
+
+import "testing"
+
+func skipUnderWine(*testing.T, string) {}
