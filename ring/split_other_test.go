@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package ring
+
+func moreSplitters() []splitter { return nil }
