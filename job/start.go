@@ -1,0 +1,123 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/belfry-dev/belfry/ring"
+	"github.com/belfry-dev/belfry/sys"
+)
+
+// refuse ends a job that never had a process. born means that it is not yet
+// in the store.
+func (j *Job) refuse(no *refusal, born bool) {
+	now := time.Now()
+	set := func(r *Snapshot) {
+		r.EndedBy = no.by
+		r.Diagnostic = ptr(no.diag)
+		r.KillConfirmed = ptr(true)
+	}
+	if born {
+		close(j.spawned)
+		close(j.done)
+		close(j.gone)
+		j.rec.State, j.rec.Ended = Failed, j.rec.Created
+		set(&j.rec)
+		return
+	}
+	j.finish(Failed, now, set)
+	close(j.spawned)
+	close(j.gone)
+}
+
+// launch starts the job's tree and stays its owner until nothing is left.
+func (j *Job) launch() {
+	defer j.store.live.Done()
+	if j.store.isClosing() {
+		j.cancelQueued(ByShutdown, QueueDrained)
+		j.store.free()
+		return
+	}
+	if j.spec.Detach {
+		j.launchDetached()
+		return
+	}
+	tree, err := j.spawn()
+	if err != nil {
+		j.refuse(refusalOf(err), false)
+		j.store.free()
+		return
+	}
+	j.started(tree)
+	if j.tee != nil {
+		j.tee.to.Record(j.Snapshot())
+	}
+	// Only now: who has read a line of a job's finds it running.
+	for _, p := range j.pumps {
+		go p.run()
+	}
+	j.store.bus.publish(Event{EventStarted, j})
+	close(j.spawned)
+	j.own(tree)
+}
+
+// started records that the tree runs.
+func (j *Job) started(tree sys.Tree) {
+	now := time.Now()
+	leader := tree.Leader()
+	j.mu.Lock()
+	j.tree = tree
+	j.mu.Unlock()
+	j.update(func(r *Snapshot) {
+		_ = r.State.move(Running)
+		r.Spawned = now
+		r.Identity = &Identity{PID: leader.PID, Kind: leader.Kind, Birth: leader.Birth}
+		r.IdentityCapture = "captured"
+		if leader.Kind == sys.BirthUnknown {
+			r.IdentityCapture = "unavailable"
+		}
+		r.Limits = tree.Limits()
+	})
+}
+
+// spawn makes the pipes and starts the tree. On an error nothing is left open.
+func (j *Job) spawn() (tree sys.Tree, err error) {
+	stdin, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("open %s for the job's input: %w", os.DevNull, err)
+	}
+	ends := []*os.File{stdin}
+	defer func() {
+		for _, f := range ends {
+			f.Close()
+		}
+		if err != nil {
+			for _, p := range j.pumps {
+				p.close()
+			}
+			j.pumps = nil
+		}
+	}()
+	kinds := []ring.Kind{ring.Stdout, ring.Stderr}
+	if j.spec.MergeStderr {
+		kinds = kinds[:1]
+	}
+	for _, k := range kinds {
+		r, w, err := sys.NewPipe()
+		if err != nil {
+			return nil, fmt.Errorf("make the job's output pipe: %w", err)
+		}
+		ends = append(ends, w)
+		j.pumps = append(j.pumps, j.store.newPump(r, j.sink(k)))
+	}
+	pair(j.pumps, true)
+	sp := sys.Spec{
+		Path: j.plan.path, Argv: j.plan.argv, Env: j.plan.env, Dir: j.plan.dir, Umask: j.plan.umask,
+		Stdio:    [3]*os.File{stdin, ends[1], ends[len(ends)-1]},
+		Approved: j.plan.approved,
+		Want:     levels[j.spec.Contain], AllowWeaker: j.spec.AllowWeaker, Limits: j.spec.Limits,
+	}
+	return j.store.cfg.Launcher.Start(context.Background(), sp)
+}
