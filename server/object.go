@@ -1,0 +1,152 @@
+package server
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// object writes one JSON object, member by member, in the order of the calls.
+// It writes what encoding/json would write without HTML escaping; package job
+// counts the size of a page by the same rules.
+type object struct{ b []byte }
+
+func newObject(capacity int) *object {
+	return &object{append(make([]byte, 0, capacity), '{')}
+}
+
+// close ends the outermost object and gives its bytes.
+func (o *object) close() []byte {
+	o.b = append(o.b, '}')
+	return o.b
+}
+
+// key begins a member. No value ends in '{', so that sign alone tells the
+// first member.
+func (o *object) key(k string) {
+	if o.b[len(o.b)-1] != '{' {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(o.b, '"')
+	o.b = append(o.b, k...)
+	o.b = append(o.b, '"', ':')
+}
+
+func (o *object) str(k, v string) {
+	o.key(k)
+	o.b = appendString(o.b, v)
+}
+
+// strIf writes the member when there is something to say.
+func (o *object) strIf(k, v string) {
+	if v != "" {
+		o.str(k, v)
+	}
+}
+
+func (o *object) num(k string, v int64) {
+	o.key(k)
+	o.b = strconv.AppendInt(o.b, v, 10)
+}
+
+func (o *object) count(k string, v uint64) {
+	o.key(k)
+	o.b = strconv.AppendUint(o.b, v, 10)
+}
+
+func (o *object) flag(k string, v bool) {
+	o.key(k)
+	o.b = strconv.AppendBool(o.b, v)
+}
+
+// flagIf writes the member when it is known.
+func (o *object) flagIf(k string, v *bool) {
+	if v != nil {
+		o.flag(k, *v)
+	}
+}
+
+// time writes a moment as ISO 8601, UTC, to the millisecond.
+func (o *object) time(k string, t time.Time) {
+	o.key(k)
+	o.b = append(o.b, '"')
+	o.b = t.UTC().AppendFormat(o.b, "2006-01-02T15:04:05.000Z")
+	o.b = append(o.b, '"')
+}
+
+func (o *object) timeIf(k string, t time.Time) {
+	if !t.IsZero() {
+		o.time(k, t)
+	}
+}
+
+// open begins an object as a member; end ends it.
+func (o *object) open(k string) {
+	o.key(k)
+	o.b = append(o.b, '{')
+}
+
+func (o *object) end() { o.b = append(o.b, '}') }
+
+// list writes an array of strings.
+func (o *object) list(k string, values []string) {
+	o.key(k)
+	o.b = append(o.b, '[')
+	for i, v := range values {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendString(o.b, v)
+	}
+	o.b = append(o.b, ']')
+}
+
+// appendString appends s as a JSON string.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = append(b, s[from:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\b':
+				b = append(b, '\\', 'b')
+			case '\f':
+				b = append(b, '\\', 'f')
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			}
+			i++
+			from = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[from:i]...), `\ufffd`...)
+			from = i + 1
+		case r == '\u2028' || r == '\u2029':
+			// Legal in JSON, but some readers of lines take them for a line's end.
+			b = append(append(b, s[from:i]...), `\u202`...)
+			b = append(b, hex[r&15])
+			from = i + size
+		}
+		i += size
+	}
+	b = append(b, s[from:]...)
+	return append(b, '"')
+}
