@@ -1,0 +1,279 @@
+package detach
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/sys"
+)
+
+// The names in a place. What else is there is a job's folder.
+const (
+	placeLock = "place.lock" // who changes owners has it
+	ownersDir = "owners"
+
+	ownerName      = "owner"
+	orderName      = "order.json"
+	verdictName    = "verdict"
+	lockName       = "supervisor.lock"
+	supervisorName = "supervisor.json"
+	logName        = "supervisor.log"
+)
+
+// lockBound is how long is waited for others who change owners.
+const lockBound = 5 * time.Second
+
+// Place keeps the detached jobs of one scope for one server: a job.Detacher.
+// Nothing is touched before there is need.
+type Place struct {
+	state string
+	dir   string
+	err   error // why there can be none
+	start Starter
+
+	mu     sync.Mutex
+	owner  string        // this server's name among the owners; "" before the first job
+	lock   *sys.FileLock // held as long as this server lives
+	mine   map[string]bool
+	tidied time.Time
+}
+
+// Starter is how a supervisor is started: this program with arguments to which
+// a job's folder is added, and a whole environment, none of which reaches a job.
+type Starter struct {
+	Path string
+	Args []string
+	Env  []string
+	Dir  string // a working directory that stays
+}
+
+// ReadyVar is the environment variable that names, to a supervisor, the pipe on
+// which it tells whoever has started it that it has the job.
+const ReadyVar = "BELFRY_SUPERVISOR_READY"
+
+// Open names the place of a scope below the state directory; nothing is made. An
+// err, why there is no such directory, is told when a job is to be detached.
+func Open(state string, err error, scope string, s Starter) *Place {
+	return &Place{state: state, dir: filepath.Join(state, "detached", scope), err: err, start: s, mine: map[string]bool{}}
+}
+
+// Close gives up every job that it has, so that another server may adopt it.
+func (p *Place) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.owner == "" {
+		return nil
+	}
+	err := errors.Join(sys.RemoveNow(p.ownerPath(p.owner)), p.lock.Close())
+	p.owner = ""
+	return err
+}
+
+func (p *Place) ownerPath(name string) string { return filepath.Join(p.dir, ownersDir, name) }
+
+// enterLocked makes the place and puts this server among the owners.
+func (p *Place) enterLocked() error {
+	if p.err != nil {
+		return p.err
+	}
+	if p.owner != "" {
+		return nil
+	}
+	if err := private(p.dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(p.dir, ownersDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	for {
+		name := rand.Text() + ".lock"
+		lock, err := sys.CreateLock(p.ownerPath(name))
+		switch {
+		case err == nil:
+			p.owner, p.lock = name, lock
+			return nil
+		case !errors.Is(err, sys.ErrLockReplaced): // another server cleared it away
+			return err
+		}
+	}
+}
+
+// private makes the directory of a place, and makes sure that it stays what it
+// is: it and the one above it are the user's alone, and nobody else changes what
+// is in the state directory.
+func private(place string) error {
+	all := filepath.Dir(place)
+	if err := os.MkdirAll(filepath.Dir(all), 0o700); err != nil {
+		return fmt.Errorf("create state directory: %w", err)
+	}
+	if err := sys.CheckKept(filepath.Dir(all)); err != nil {
+		return err
+	}
+	for _, dir := range []string{all, place} {
+		if _, err := sys.PrivateDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt takes the jobs that no living server has.
+func (p *Place) Adopt(id string) []job.Owned {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return nil
+	}
+	free := p.freeLocked(id)
+	if len(free) == 0 || p.enterLocked() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockBound)
+	defer cancel()
+	unlock, err := sys.Lock(ctx, filepath.Join(p.dir, placeLock))
+	if err != nil {
+		return nil // the next who asks tries again
+	}
+	defer unlock()
+	p.clearOwners()
+	var taken []job.Owned
+	for _, id := range free {
+		dir := filepath.Join(p.dir, id)
+		if !p.isFree(dir) || setOwner(filepath.Join(dir, ownerName), p.owner) != nil {
+			continue
+		}
+		p.mine[id] = true
+		taken = append(taken, &owned{id: id, dir: dir})
+	}
+	return taken
+}
+
+// freeLocked lists the jobs that nobody has and of which there is something to
+// read.
+func (p *Place) freeLocked(id string) (free []string) {
+	ids := []string{id}
+	if id == "" {
+		names, err := os.ReadDir(p.dir)
+		if err != nil {
+			return nil
+		}
+		ids = ids[:0]
+		for _, d := range names {
+			if d.IsDir() && d.Name() != ownersDir {
+				ids = append(ids, d.Name())
+			}
+		}
+	}
+	for _, id := range ids {
+		dir := filepath.Join(p.dir, id)
+		if p.mine[id] || !p.isFree(dir) {
+			continue
+		}
+		if n, err := newest(dir); err == nil && n > 0 {
+			free = append(free, id)
+		}
+	}
+	return free
+}
+
+// isFree reports whether the server that had a job is gone.
+func (p *Place) isFree(dir string) bool {
+	name, err := readSmall(filepath.Join(dir, ownerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	return err == nil && filepath.IsLocal(string(name)) && !isLocked(p.ownerPath(string(name)))
+}
+
+// isLocked reports whether a living process holds a lock. Where that cannot be
+// told it may.
+func isLocked(path string) bool {
+	l, err := released(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return l.Close() != nil
+}
+
+var errHeld = errors.New("a living process holds it")
+
+// released has a lock that nobody holds, and keeps others from taking it.
+func released(path string) (*sys.FileLock, error) {
+	l, err := sys.OpenLock(path)
+	if err != nil {
+		return nil, err
+	}
+	free, err := l.TryShared()
+	if err == nil && !free {
+		err = errHeld
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// clearOwners removes what dead servers have left. A server that is just making
+// its lock finds that it needs another.
+func (p *Place) clearOwners() {
+	names, _ := os.ReadDir(filepath.Join(p.dir, ownersDir)) // none can be read: none is removed
+	for _, d := range names {
+		path := p.ownerPath(d.Name())
+		if l, err := released(path); err == nil {
+			_ = sys.RemoveNow(path) // Best effort: it is found again.
+			l.Close()
+		}
+	}
+}
+
+// maxSmall is more than any file that readSmall reads has, in bytes.
+const maxSmall = 64 << 10
+
+// readSmall reads a file beside a journal. Whatever is there in its place, it
+// returns.
+func readSmall(path string) ([]byte, error) {
+	f, err := sys.OpenShared(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSmall))
+}
+
+// writeWhole writes a small file beside a journal; see sys.WriteWhole.
+func writeWhole(path string, data []byte) error {
+	if err := sys.WriteWhole(path, data); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// setOwner writes who has a job. On a disk without room for a new file the old
+// one is written over: names of owners are of one length, and whoever reads half
+// of each finds nobody and asks again with the lock.
+func setOwner(path, name string) error {
+	err := writeWhole(path, []byte(name))
+	if err == nil {
+		return nil
+	}
+	f, oerr := os.OpenFile(path, os.O_WRONLY, 0)
+	if oerr != nil {
+		return err
+	}
+	defer f.Close()
+	if fi, serr := f.Stat(); serr != nil || fi.Size() != int64(len(name)) {
+		return err
+	}
+	_, err = f.WriteAt([]byte(name), 0)
+	return err
+}

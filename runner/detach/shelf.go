@@ -1,0 +1,135 @@
+package detach
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/runner/control"
+	"github.com/belfry-dev/belfry/runner/desk"
+	"github.com/belfry-dev/belfry/sys"
+)
+
+// Shelf is the desk of the jobs below a state directory that have ended and that
+// no server has. Whoever looks at one does not adopt it. Nothing is read of a
+// directory that is not the user's alone.
+type Shelf struct{ State string }
+
+// About tells what the jobs are: runs that are over.
+func (s Shelf) About() control.About { return control.About{Role: "run"} }
+
+// Jobs lists them, in no order; what cannot be read is not among them.
+func (s Shelf) Jobs() []control.Job {
+	var out []control.Job
+	for _, dir := range s.folders() {
+		if j, leave := readOne(dir); j != nil {
+			out = append(out, desk.Of(j))
+			leave()
+		}
+	}
+	return out
+}
+
+// Logs tells what one has said.
+func (s Shelf) Logs(ctx context.Context, q control.LogsQuery, say func(control.Said) error) (control.Job, error) {
+	j, leave := s.find(q.ID)
+	if j == nil {
+		return control.Job{}, control.ErrNoJob
+	}
+	defer leave()
+	err := desk.Logs(ctx, j, q, say)
+	return desk.Of(j), err
+}
+
+// Stop leaves one alone: it has ended.
+func (s Shelf) Stop(_ context.Context, o control.StopOrder, accepted func() error) (control.Job, error) {
+	j, leave := s.find(o.ID)
+	if j == nil {
+		return control.Job{}, control.ErrNoJob
+	}
+	defer leave()
+	return desk.Of(j), accepted()
+}
+
+func (s Shelf) find(id string) (*job.Job, func()) {
+	for _, dir := range s.folders() {
+		if filepath.Base(dir) == id {
+			return readOne(dir)
+		}
+	}
+	return nil, nil
+}
+
+// folders are those of the jobs.
+func (s Shelf) folders() (dirs []string) {
+	all, err := endedBelow(filepath.Join(s.State, "detached"), time.Now())
+	if err != nil {
+		return nil // nobody detaches jobs there
+	}
+	safe := map[string]bool{}
+	for _, e := range all {
+		place := filepath.Dir(e.dir)
+		if _, known := safe[place]; !known {
+			safe[place] = private(place) == nil
+		}
+		if safe[place] && !e.at.IsZero() {
+			dirs = append(dirs, e.dir)
+		}
+	}
+	return dirs
+}
+
+// readOne reads the job of a folder into a store of its own, one at a time: it is
+// as much as a few MiB. It is nil where there is nothing that can be read.
+func readOne(dir string) (j *job.Job, leave func()) {
+	kept := maxAge
+	s, err := job.NewStore(job.Config{Launcher: nowhere{}, Detacher: onlooker{dir}, Dir: dir, Retention: &kept})
+	if err != nil {
+		return nil, nil
+	}
+	leave = func() { s.Close(context.Background()) }
+	j, ok := s.Get(filepath.Base(dir))
+	if !ok {
+		leave()
+		return nil, nil
+	}
+	// That the supervisor was killed is found out after what it has written.
+	bound := time.NewTimer(lockBound)
+	defer bound.Stop()
+	select {
+	case <-j.Done():
+	case <-bound.C:
+	}
+	return j, leave
+}
+
+var errEnded = errors.New("the job has ended, and nobody has it")
+
+// nowhere starts nothing.
+type nowhere struct{}
+
+func (nowhere) Start(context.Context, sys.Spec) (sys.Tree, error) { return nil, errEnded }
+
+// onlooker shows the job of one folder to a store, which does not own it.
+type onlooker struct{ dir string }
+
+func (o onlooker) Detach(context.Context, job.Order) (job.Owned, error) { return nil, errEnded }
+
+func (o onlooker) Adopt(id string) []job.Owned {
+	if id != filepath.Base(o.dir) {
+		return nil
+	}
+	return []job.Owned{seen{&owned{id: id, dir: o.dir}}}
+}
+
+// seen is a job that is looked at and not touched.
+type seen struct{ *owned }
+
+// Reclaim and Remove are for the server that has a job.
+func (seen) Reclaim(job.Snapshot, func(io.Writer) error) {}
+
+// Remove does nothing.
+func (seen) Remove() {}

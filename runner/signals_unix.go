@@ -1,0 +1,90 @@
+//go:build unix
+
+package runner
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/sys"
+)
+
+// early are the signals that ask a run to end. One that was ignored from the
+// start stays ignored (nohup), but for SIGTERM: the Go runtime has put its own
+// handler there before anybody can look. SIGPIPE is taken and dropped: a consumer
+// of the output that is gone is an error of a write.
+func early() []os.Signal {
+	list := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE}
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// late are the signals that are handed on, in one way or another.
+func late() []os.Signal {
+	return []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+		syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGCHLD}
+}
+
+// missed is what may have come before the late ones were taken and must not be
+// lost: the command may have been stopped already.
+var missed os.Signal = syscall.SIGCHLD
+
+// stopWord is the event's word for a signal that asks for the end.
+func stopWord(s os.Signal) (string, bool) {
+	switch s {
+	case syscall.SIGINT:
+		return ctrlC, true
+	case syscall.SIGTERM:
+		return "sigterm", true
+	case syscall.SIGHUP:
+		return "sighup", true
+	}
+	return "", false
+}
+
+// pass hands another signal on. A stop from the terminal suspends the tree and
+// then this process, and what continues it continues the tree.
+func (r *run) pass(j *job.Job, s os.Signal) {
+	no, _ := s.(syscall.Signal)
+	switch no {
+	case syscall.SIGPIPE:
+	case syscall.SIGCHLD:
+		sys.ReapOrphans()
+		// The keys of a terminal that the child has reach the child alone, and
+		// from the background it is stopped by itself. Our parent, a shell,
+		// watches us.
+		if r.screen.shared && !r.asleep && j.Snapshot().Stopped {
+			r.sleep()
+		}
+	case syscall.SIGTSTP:
+		if r.asleep {
+			return
+		}
+		_ = j.Forward(sys.SIGSTOP) // Best effort: a tree that is over needs none.
+		r.sleep()
+	case syscall.SIGCONT:
+		r.asleep = false
+		r.screen.again(r, j)
+		_ = j.Forward(sys.SIGCONT) // Best effort, as above.
+		r.clocks.resume()
+	case syscall.SIGWINCH:
+		if !r.screen.resize(r) {
+			_ = j.Forward(sys.SIGWINCH) // Best effort, as above.
+		}
+	default:
+		_ = j.Forward(sys.Signal(no)) // Best effort, as above.
+	}
+}
+
+// sleep stops this process until somebody continues it, which SIGCONT tells.
+func (r *run) sleep() {
+	r.asleep = true
+	r.clocks.suspend()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // cannot fail
+}
