@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"time"
+)
+
+// Held is a Hold in force.
+type Held struct {
+	Since  time.Time `json:"since"`
+	By     string    `json:"by"` // user and process
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is released
+}
+
+// Cooldown is the pause after failed starts.
+type Cooldown struct {
+	Until    time.Time `json:"until"`
+	Error    string    `json:"error"`
+	Failures int       `json:"failures"` // in a row
+	Since    time.Time `json:"since"`
+}
+
+const (
+	firstCooldown = time.Second
+	// forgetFailures is how long after the end of a pause a failure still
+	// lengthens the next one.
+	forgetFailures = 5 * time.Minute
+)
+
+// readHold gives the hold in force, nil when there is none. A marker without
+// content is one too; one whose time is over is not.
+func readHold(path string, now time.Time) (*Held, error) {
+	b, err := readSmall(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseHold(b, now), nil
+}
+
+func parseHold(b []byte, now time.Time) *Held {
+	var h Held
+	if len(bytes.TrimSpace(b)) > 0 {
+		// A marker that cannot be read forbids all the same: it is there.
+		_ = json.Unmarshal(b, &h)
+	}
+	if h.By == "" {
+		h.By = "unknown"
+	}
+	if !h.Until.IsZero() && !now.Before(h.Until) {
+		return nil
+	}
+	return &h
+}
+
+// readCooldown gives the pause in force. One that was stamped in the future, by
+// a clock that has been set back since, is over.
+func readCooldown(path string, now time.Time) *Cooldown {
+	c := loadCooldown(path)
+	if c == nil || now.Before(c.Since) || !now.Before(c.Until) {
+		return nil
+	}
+	return c
+}
+
+func loadCooldown(path string) *Cooldown {
+	b, err := readSmall(path)
+	if err != nil {
+		return nil
+	}
+	var c Cooldown
+	if json.Unmarshal(b, &c) != nil || c.Until.Before(c.Since) || c.Until.Sub(c.Since) > 24*time.Hour {
+		return nil
+	}
+	return &c
+}
+
+// nextCooldown is the pause after a failure: 1 s, doubled by each failure that
+// follows soon, up to most.
+func nextCooldown(last *Cooldown, most time.Duration, now time.Time, reason string) Cooldown {
+	failures := 1
+	if last != nil && !now.Before(last.Since) && now.Sub(last.Until) < forgetFailures {
+		failures = last.Failures + 1
+	}
+	pause := firstCooldown << min(failures-1, 16)
+	return Cooldown{Since: now, Until: now.Add(min(pause, most)), Error: reason, Failures: failures}
+}
+
+// me names this user and process, for people.
+func me() string {
+	who := "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
+	}
+	return who + ", process " + strconv.Itoa(os.Getpid())
+}
