@@ -1,0 +1,43 @@
+package bench
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/belfry-dev/belfry/job"
+)
+
+// TestJobMemoryGate: what an ended job costs beside its text, and a job whose
+// output was reclaimed.
+func TestJobMemoryGate(t *testing.T) {
+	gated(t)
+	const jobs, warm = 400, 40
+	for _, c := range []struct {
+		name     string
+		retained int
+		most     int64
+	}{{"ended", 2 * jobs, 4 << 10}, {"reclaimed", 1, 4 << 10}} {
+		t.Run(c.name, func(t *testing.T) {
+			retained := c.retained
+			s := storeFor(t, spawned, job.Config{MaxRetained: &retained})
+			run := func(n int) {
+				for range n {
+					j, err := s.Run(t.Context(), job.Spec{Command: []string{spawned}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-j.Done()
+				}
+			}
+			run(warm)
+			before := heap()
+			run(jobs)
+			each := (heap() - before) / jobs
+			t.Logf("%d bytes a job", each)
+			if each > c.most {
+				t.Errorf("an %s job takes %d bytes, more than %d", c.name, each, c.most)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
