@@ -7,22 +7,27 @@ import (
 	"github.com/belfry-dev/belfry/job"
 )
 
-// TestJobMemoryGate: what an ended job costs beside its text, and a job whose
-// output was reclaimed.
+// TestJobMemoryGate: what an ended job costs beside its text, a job whose output
+// was reclaimed, and one that never had any.
 func TestJobMemoryGate(t *testing.T) {
 	gated(t)
 	const jobs, warm = 400, 40
 	for _, c := range []struct {
 		name     string
+		command  []string
 		retained int
 		most     int64
-	}{{"ended", 2 * jobs, 4 << 10}, {"reclaimed", 1, 4 << 10}} {
+	}{
+		{"ended", []string{"/bin/echo", "hello"}, 2 * jobs, 4 << 10},
+		{"reclaimed", []string{"/bin/echo", "hello"}, 1, 1 << 10},
+		{"silent", []string{spawned}, 2 * jobs, 1 << 10},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			retained := c.retained
-			s := storeFor(t, spawned, job.Config{MaxRetained: &retained})
+			s := storeFor(t, c.command[0], job.Config{MaxRetained: &retained})
 			run := func(n int) {
 				for range n {
-					j, err := s.Run(t.Context(), job.Spec{Command: []string{spawned}})
+					j, err := s.Run(t.Context(), job.Spec{Command: c.command})
 					if err != nil {
 						t.Fatal(err)
 					}

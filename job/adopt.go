@@ -43,13 +43,13 @@ func (s *Store) adopt(id string) {
 // the store, or nothing could be read of it; nil when the store is closing.
 func (s *Store) readBack(h Owned) <-chan struct{} {
 	j := &Job{
-		id: h.ID(), store: s, spec: Spec{Detach: true}, adopted: time.Now(),
+		id: h.ID(), detach: true, store: s,
 		spawned: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}), left: make(chan struct{}),
-		asks: make(chan ask), abandoned: make(chan struct{}),
+		asks: make(chan ask),
 	}
 	j.ring.Store(ring.NewJob(ring.DefaultLimits, nil))
 	read := make(chan struct{})
-	m := &mirror{j: j, owned: h, read: sync.OnceFunc(func() { close(read) })}
+	m := &mirror{j: j, owned: h, adopted: time.Now(), read: sync.OnceFunc(func() { close(read) })}
 	j.mirror = m
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *Store) readBack(h Owned) <-chan struct{} {
 func (s *Store) enter(j *Job, m *mirror) {
 	s.mu.Lock()
 	at := s.order.Back()
-	for at != nil && at.Value.(*Job).createdAt().After(j.rec.Created) {
+	for at != nil && at.Value.(entry).createdAt().After(j.rec.Created) {
 		at = at.Prev()
 	}
 	if at == nil {
@@ -98,7 +98,7 @@ func (j *Job) createdAt() time.Time {
 
 // isID reports whether an id has the form of those that newID makes.
 func isID(id string) bool {
-	if len(id) != 36 {
+	if len(id) != idLen {
 		return false
 	}
 	for i, c := range []byte(id) {

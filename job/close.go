@@ -26,7 +26,7 @@ func (s *Store) Close(ctx context.Context) {
 	s.queue = nil
 	var live []*Job
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if j := e.Value.(*Job); !closed(j.done) && (!j.spec.Detach || j.place.Load() > 0) {
+		if j, whole := e.Value.(*Job); whole && !closed(j.done) && (!j.detach || j.place.Load() > 0) {
 			live = append(live, j)
 		}
 	}

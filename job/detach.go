@@ -97,11 +97,12 @@ func (j *Job) order() Order {
 	j.mu.Lock()
 	r := j.rec
 	j.mu.Unlock()
+	spec, plan := &j.work.spec, &j.work.plan
 	return Order{
 		ID: j.id, Label: r.Label, Command: r.Command, Client: r.Client, Created: r.Created,
-		Path: j.plan.path, Argv: j.plan.argv, Env: j.plan.env, Dir: j.plan.dir, Umask: j.plan.umask, Approved: j.plan.approved,
-		Deadline: j.spec.Deadline, OnExit: j.spec.OnExit, MergeStderr: j.spec.MergeStderr,
-		Contain: j.spec.Contain, AllowWeaker: j.spec.AllowWeaker, Limits: j.spec.Limits,
+		Path: plan.path, Argv: plan.argv, Env: plan.env, Dir: plan.dir, Umask: plan.umask, Approved: plan.approved,
+		Deadline: spec.Deadline, OnExit: spec.OnExit, MergeStderr: spec.MergeStderr,
+		Contain: spec.Contain, AllowWeaker: spec.AllowWeaker, Limits: spec.Limits,
 		Grace: j.store.cfg.grace(), Retention: j.store.cfg.retention(),
 	}
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/belfry-dev/belfry/ring"
@@ -30,6 +31,14 @@ type Direct struct {
 	Decided func(by EndedBy)
 }
 
+// directRun is what a directly started job has beside what all have.
+type directRun struct {
+	Direct
+	facts     Teardown
+	abandon   sync.Once
+	abandoned chan struct{} // closed when the taps are not waited for any more
+}
+
 // Output is a pipe and what becomes of its bytes.
 type Output struct {
 	Reader *sys.PipeReader
@@ -47,7 +56,7 @@ func Start(ctx context.Context, d Direct) (*Job, error) {
 	}
 	j := newJob(s, Spec{Command: d.Spec.Argv}, plan{path: d.Spec.Path, argv: d.Spec.Argv}, time.Now())
 	s.closing = true // nothing is kept, so nothing is swept
-	j.direct = &d
+	j.direct = &directRun{Direct: d, abandoned: make(chan struct{})}
 	for i, o := range d.Outputs {
 		var to sink = &tap{take: o.Tap, buf: make([]byte, tapSize)}
 		if d.Keep {
@@ -105,7 +114,11 @@ func (j *Job) End(by EndedBy, grace time.Duration, hard bool) {
 }
 
 // Abandon gives up what the taps have not taken yet.
-func (j *Job) Abandon() { j.abandon.Do(func() { close(j.abandoned) }) }
+func (j *Job) Abandon() {
+	if d := j.direct; d != nil {
+		d.abandon.Do(func() { close(d.abandoned) })
+	}
+}
 
 // Leader is the identity of a job's leader; its zero value before the start.
 func (j *Job) Leader() sys.ID {
@@ -147,7 +160,12 @@ type Teardown struct {
 
 // Teardown tells how the end of a directly started job went. It is valid once
 // the job is done and, in part, within Decided.
-func (j *Job) Teardown() Teardown { return j.facts }
+func (j *Job) Teardown() Teardown {
+	if j.direct == nil {
+		return Teardown{}
+	}
+	return j.direct.facts
+}
 
 // tapSize is the most bytes that a tap gets at once, unless they are kept.
 const tapSize = 64 << 10

@@ -109,10 +109,12 @@ func TestReclaimClosesHeldPipe(t *testing.T) {
 	j := mustRun(t, s, sp)
 	out := <-held
 	<-j.Done()
+	want(t, "while a stranger may speak, only a record", isRecord(s, j.id), false)
 	s.mu.Lock()
 	s.sweepLocked(time.Now())
 	s.mu.Unlock()
-	<-j.gone
+	s.live.Wait()
+	want(t, "only a record", isRecord(s, j.id), true)
 	if _, err := out.WriteString("x"); err == nil {
 		t.Error("the pipe is open after the reclaim")
 	}

@@ -46,6 +46,7 @@ func (j *Job) end(t *teardown, proved bool) {
 		j.letGo()
 	}
 	close(j.gone)
+	j.store.shelve(j)
 }
 
 // letGo drops what only a job with processes or pipes needs, so that a record
@@ -53,15 +54,19 @@ func (j *Job) end(t *teardown, proved bool) {
 func (j *Job) letGo() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.tree, j.pumps, j.plan = nil, nil, plan{}
+	j.tree, j.pumps, j.work = nil, nil, nil
 }
 
 // drain reads the pipes to the end; false means that a stranger holds one.
 func (j *Job) drain(t *teardown) bool {
 	drained := true
 	var stall time.Duration
-	if j.direct != nil && !t.cause.Natural() {
-		stall = stallBound
+	var abandoned <-chan struct{}
+	if j.direct != nil {
+		abandoned = j.direct.abandoned
+		if !t.cause.Natural() {
+			stall = stallBound
+		}
 	}
 	for _, p := range j.pumps {
 		if closed(p.eof) {
@@ -73,7 +78,7 @@ func (j *Job) drain(t *teardown) bool {
 		}
 	}
 	for _, p := range j.pumps {
-		if !p.settled(j.abandoned, stall) {
+		if !p.settled(abandoned, stall) {
 			drained = false
 		}
 	}

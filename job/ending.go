@@ -17,7 +17,7 @@ func (t *teardown) settle(by EndedBy) {
 	if d == nil {
 		return
 	}
-	t.j.facts.Before, t.j.facts.BeforeUnsure = t.count()
+	t.facts.Before, t.facts.BeforeUnsure = t.count()
 	if d.Decided != nil {
 		d.Decided(by)
 	}
@@ -64,7 +64,7 @@ func (t *teardown) rest() {
 
 // note completes the facts of a directly started job.
 func (t *teardown) note(proved bool) {
-	f := &t.j.facts
+	f := t.facts
 	if !t.softAt.IsZero() {
 		f.Took = time.Since(t.softAt)
 	}

@@ -12,49 +12,55 @@ import (
 // Job is a background command with a record. All methods are safe for
 // concurrent use.
 type Job struct {
-	id    string
-	spec  Spec
-	plan  plan
-	store *Store
-	ring  atomic.Pointer[ring.Job] // replaced when a mirror was left too far behind
+	id     string
+	detach bool // it has a supervisor of its own, or will have
+	store  *Store
+	work   *work                    // its owner's, nil once it is over
+	ring   atomic.Pointer[ring.Job] // replaced when a mirror was left too far behind
 
 	place   atomic.Int64  // 1-based while queued, written under the store's lock
 	spawned chan struct{} // closed when the spawn was decided either way
 	done    chan struct{} // closed when the record turned terminal
 	gone    chan struct{} // closed when nothing of the job is left to watch
-	left    chan struct{} // closed when a detached job that goes on was let go
+	left    chan struct{} // closed when a detached job that goes on was let go; else nil
 	asks    chan ask      // to the owner goroutine, while the job runs
 
 	mu   sync.Mutex
 	rec  Snapshot // without queue place and counts, which Snapshot adds
 	tree sys.Tree // nil until started
 
-	direct    *Direct // nil: of a store
-	facts     Teardown
-	abandon   sync.Once
-	abandoned chan struct{} // closed when the taps are not waited for any more
+	direct *directRun // nil: of a store
 
 	stranded bool // under mu: terminal without proof, its slot is held
+	dropped  bool // under the store's lock: its output was reclaimed
 
 	pumps []*pump // written before the job runs; its owner and letGo need no lock to read them
 
-	mirror  *mirror   // under mu; nil: this process is the supervisor
-	adopted time.Time // zero: started by this store
-	tee     *tee      // nil: not recorded
-	told    chan struct{}
+	mirror *mirror // under mu; nil: this process is the supervisor
+	tee    *tee    // nil: not recorded
+}
+
+// work is what a job was made from, needed until it is over.
+type work struct {
+	spec Spec
+	plan plan
 }
 
 // out is where the job's output is.
 func (j *Job) out() *ring.Job { return j.ring.Load() }
 
 func newJob(s *Store, sp Spec, p plan, now time.Time) *Job {
+	label := "job " + newID()
 	j := &Job{
-		id: newID(), spec: sp, plan: p, store: s,
+		id: label[len(label)-idLen:], detach: sp.Detach, work: &work{sp, p}, store: s,
 		spawned: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
-		left: make(chan struct{}), asks: make(chan ask), abandoned: make(chan struct{}),
+		asks: make(chan ask),
+	}
+	if sp.Detach {
+		j.left = make(chan struct{})
 	}
 	j.ring.Store(ring.NewJob(ring.DefaultLimits, nil))
-	j.rec = Snapshot{ID: j.id, State: Starting, Command: sp.summary(), Created: now, Label: "job " + j.id}
+	j.rec = Snapshot{ID: j.id, State: Starting, Command: sp.summary(), Created: now, Label: label}
 	if sp.Origin != nil {
 		j.rec.Client = sp.Origin.Client
 	}

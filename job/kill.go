@@ -46,7 +46,7 @@ func (j *Job) Kill(ctx context.Context, k Kill) error {
 		return nil
 	}
 	a := ask{by: ByKill, signal: sig, grace: or(k.Grace, j.store.cfg.grace()), sent: make(chan error, 1)}
-	if j.spec.Detach {
+	if j.detach {
 		tell(a.sent, j.killDetached(ctx, sig, a.grace))
 	} else if !j.deliver(ctx, a) {
 		return ctx.Err()

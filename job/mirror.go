@@ -13,11 +13,12 @@ type mirror struct {
 	j     *Job
 	owned Owned
 
-	entered bool   // the job is in the store
-	read    func() // of an adopted job: tells that it is
-	at      int64  // time of what is being told, for the ring
-	freed   bool   // the slot is given back
-	whole   bool   // nothing can follow; under j.mu
+	adopted time.Time // zero: started by this store
+	entered bool      // the job is in the store
+	read    func()    // of an adopted job: tells that it is
+	at      int64     // time of what is being told, for the ring
+	freed   bool      // the slot is given back
+	whole   bool      // nothing can follow; under j.mu
 }
 
 // show follows the supervisor until nothing can follow or the store closes.
@@ -40,7 +41,9 @@ func (m *mirror) show() {
 		}
 	}
 	m.free()
+	j.letGo()
 	close(j.gone)
+	j.store.shelve(j)
 }
 
 // lost ends the record of a job whose supervisor did not.

@@ -78,4 +78,5 @@ func (j *Job) cancelQueued(by EndedBy, signal string) {
 		r.KillConfirmed = ptr(true)
 	})
 	close(j.gone)
+	j.store.shelve(j)
 }

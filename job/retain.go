@@ -90,8 +90,8 @@ func (s *Store) nextLocked() (next time.Time, ok bool) {
 		next, ok = s.held[0].keptSince().Add(s.cfg.retention()), true
 	}
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if j := e.Value.(*Job); closed(j.done) {
-			if at := j.endedAt().Add(s.cfg.recordTTL()); !ok || at.Before(next) {
+		if have := e.Value.(entry); have.ended() {
+			if at := have.endedAt().Add(s.cfg.recordTTL()); !ok || at.Before(next) {
 				next, ok = at, true
 			}
 			break
@@ -109,10 +109,11 @@ func (j *Job) endedAt() time.Time {
 // keptSince is when the time of a job's output began to count: at its end, or
 // when it was adopted after it.
 func (j *Job) keptSince() time.Time {
-	if at := j.endedAt(); at.After(j.adopted) {
-		return at
+	at := j.endedAt()
+	if m := j.detached(); m != nil && m.adopted.After(at) {
+		return m.adopted
 	}
-	return j.adopted
+	return at
 }
 
 // isStranded reports whether the job's tree may still live. Its output is kept:
@@ -135,7 +136,9 @@ func (s *Store) reclaimLocked(now time.Time) {
 		}
 		over--
 		j.reclaim()
+		j.dropped = true
 		s.bus.publish(Event{EventReclaimed, j})
+		s.shelveLocked(j)
 	}
 	clear(s.held[len(kept):])
 	s.held = kept
@@ -167,27 +170,27 @@ func (j *Job) reclaim() {
 func (s *Store) removeLocked(now time.Time) {
 	for e := s.order.Front(); e != nil; {
 		next := e.Next()
-		j := e.Value.(*Job)
-		if !closed(j.gone) {
+		have := e.Value.(entry)
+		if !have.over() {
 			e = next
 			continue
 		}
-		old := now.Sub(j.endedAt()) >= s.cfg.recordTTL()
+		old := now.Sub(have.endedAt()) >= s.cfg.recordTTL()
 		if !old && s.finished <= s.cfg.maxRecords() {
 			break
 		}
-		s.removeOneLocked(e, j)
+		s.removeOneLocked(e, have)
 		e = next
 	}
 }
 
-func (s *Store) removeOneLocked(e *list.Element, j *Job) {
+func (s *Store) removeOneLocked(e *list.Element, have entry) {
 	s.order.Remove(e)
-	delete(s.jobs, j.id)
-	s.held = slices.DeleteFunc(s.held, func(h *Job) bool { return h == j })
+	delete(s.jobs, have.ID())
+	s.held = slices.DeleteFunc(s.held, func(h *Job) bool { return h.id == have.ID() })
 	s.finished--
-	if m := j.detached(); m != nil {
-		go m.owned.Remove()
+	if o := have.owner(); o != nil {
+		go o.Remove()
 	}
-	s.bus.publish(Event{EventRemoved, j})
+	s.bus.publish(Event{EventRemoved, have.whole(s)})
 }

@@ -30,6 +30,7 @@ func (j *Job) refuse(no *refusal, born bool) {
 	j.finish(Failed, now, set)
 	close(j.spawned)
 	close(j.gone)
+	j.store.shelve(j)
 }
 
 // launch starts the job's tree and stays its owner until nothing is left.
@@ -40,7 +41,7 @@ func (j *Job) launch() {
 		j.store.free()
 		return
 	}
-	if j.spec.Detach {
+	if j.detach {
 		j.launchDetached()
 		return
 	}
@@ -101,7 +102,7 @@ func (j *Job) spawn() (tree sys.Tree, err error) {
 		}
 	}()
 	kinds := []ring.Kind{ring.Stdout, ring.Stderr}
-	if j.spec.MergeStderr {
+	if j.work.spec.MergeStderr {
 		kinds = kinds[:1]
 	}
 	for _, k := range kinds {
@@ -113,11 +114,12 @@ func (j *Job) spawn() (tree sys.Tree, err error) {
 		j.pumps = append(j.pumps, j.store.newPump(r, j.sink(k)))
 	}
 	pair(j.pumps, true)
+	spec, plan := &j.work.spec, &j.work.plan
 	sp := sys.Spec{
-		Path: j.plan.path, Argv: j.plan.argv, Env: j.plan.env, Dir: j.plan.dir, Umask: j.plan.umask,
+		Path: plan.path, Argv: plan.argv, Env: plan.env, Dir: plan.dir, Umask: plan.umask,
 		Stdio:    [3]*os.File{stdin, ends[1], ends[len(ends)-1]},
-		Approved: j.plan.approved,
-		Want:     levels[j.spec.Contain], AllowWeaker: j.spec.AllowWeaker, Limits: j.spec.Limits,
+		Approved: plan.approved,
+		Want:     levels[spec.Contain], AllowWeaker: spec.AllowWeaker, Limits: spec.Limits,
 	}
 	return j.store.cfg.Launcher.Start(context.Background(), sp)
 }

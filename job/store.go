@@ -19,7 +19,7 @@ type Store struct {
 	bus    bus
 
 	mu       sync.Mutex
-	jobs     map[string]*list.Element // of *Job in order
+	jobs     map[string]*list.Element // of entry in order
 	order    *list.List               // oldest first
 	queue    []*Job
 	held     []*Job // ended with output, in the order of their ends
@@ -28,6 +28,8 @@ type Store struct {
 	closing  bool
 	live     sync.WaitGroup // one a job that holds processes or pipes
 	closed   chan struct{}  // closed when every job is recorded at shutdown
+	past     chan struct{}  // always closed: what is over of a record's job
+	usual    *Guarantee     // of the newest record; the others mostly have the same
 	sweep    sweeper
 
 	widePipes atomic.Int32 // see pump.grow
@@ -56,8 +58,9 @@ func NewStore(c Config) (*Store, error) {
 		checks: make(chan struct{}, maxChecks),
 		jobs:   map[string]*list.Element{},
 		order:  list.New(),
-		closed: make(chan struct{}),
+		closed: make(chan struct{}), past: make(chan struct{}),
 	}
+	close(s.past)
 	s.staying, s.leave = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -127,12 +130,13 @@ func (s *Store) Run(ctx context.Context, sp Spec) (*Job, error) {
 func (s *Store) insert(j *Job) {
 	s.mu.Lock()
 	s.addLocked(j)
+	s.shelveLocked(j)
 	s.finished++
 	s.sweepLocked(time.Now())
 	s.mu.Unlock()
 }
 
-func (s *Store) addLocked(j *Job) { s.jobs[j.id] = s.order.PushBack(j) }
+func (s *Store) addLocked(j *Job) { s.jobs[j.id] = s.order.PushBack(entry(j)) }
 
 // Get finds a job by its id, also one that an earlier store has left.
 func (s *Store) Get(id string) (*Job, bool) {
@@ -150,7 +154,7 @@ func (s *Store) find(id string) (*Job, bool) {
 	if !ok {
 		return nil, false
 	}
-	return e.Value.(*Job), true
+	return e.Value.(entry).whole(s), true
 }
 
 // Busy reports whether a job of this store waits, starts or runs.
@@ -158,7 +162,7 @@ func (s *Store) Busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for e := s.order.Back(); e != nil; e = e.Prev() {
-		if !closed(e.Value.(*Job).done) {
+		if !e.Value.(entry).ended() {
 			return true
 		}
 	}
@@ -176,13 +180,13 @@ type Filter struct {
 func (s *Store) List(f Filter) (snaps []Snapshot, more bool) {
 	s.adopt("")
 	s.mu.Lock()
-	all := make([]*Job, 0, s.order.Len())
+	all := make([]entry, 0, s.order.Len())
 	for e := s.order.Back(); e != nil; e = e.Prev() {
-		all = append(all, e.Value.(*Job))
+		all = append(all, e.Value.(entry))
 	}
 	s.mu.Unlock()
-	for _, j := range all {
-		snap := j.brief()
+	for _, e := range all {
+		snap := e.brief()
 		if len(f.States) > 0 && !slices.Contains(f.States, snap.State) {
 			continue
 		}

@@ -27,7 +27,7 @@ func Supervise(c Config, o Order, record func(j *Job) (Recorder, error)) (*Store
 	if err != nil {
 		return nil, nil, err
 	}
-	j.tee = &tee{to: r}
+	j.tee = &tee{to: r, told: make(chan struct{})}
 	j.ring.Store(ring.NewJob(ring.DefaultLimits, func() int64 { return j.tee.at.UnixNano() }))
 	r.Record(j.Snapshot())
 	sub := s.Subscribe(16)
@@ -35,9 +35,8 @@ func Supervise(c Config, o Order, record func(j *Job) (Recorder, error)) (*Store
 	s.addLocked(j)
 	s.startLocked(j)
 	s.mu.Unlock()
-	j.told = make(chan struct{})
 	go func() {
-		defer close(j.told)
+		defer close(j.tee.told)
 		defer sub.Close()
 		for {
 			select {
@@ -54,7 +53,12 @@ func Supervise(c Config, o Order, record func(j *Job) (Recorder, error)) (*Store
 }
 
 // Told is closed when nothing more will be told of a supervised job.
-func (j *Job) Told() <-chan struct{} { return j.told }
+func (j *Job) Told() <-chan struct{} {
+	if j.tee == nil {
+		return nil
+	}
+	return j.tee.told
+}
 
 // SaveOutput writes all output that is kept, for Replica.Restore. It may be
 // called from within Recorder.Output and Finish, and once nothing more is told.
@@ -66,9 +70,10 @@ func (j *Job) SaveNewest(w io.Writer, lines uint64) error { return j.out().SaveN
 
 // tee tells a recorder what goes into a ring, in the order of its numbers.
 type tee struct {
-	to Recorder
-	mu sync.Mutex // so that both streams are told and numbered in one order
-	at time.Time  // under mu: of what is being numbered
+	to   Recorder
+	told chan struct{} // closed when nothing more will be told
+	mu   sync.Mutex    // so that both streams are told and numbered in one order
+	at   time.Time     // under mu: of what is being numbered
 }
 
 // teed is the sink of one stream.

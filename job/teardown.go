@@ -28,8 +28,9 @@ func (a *ask) ladder() bool { return a.signal == sys.SIGTERM || a.signal == sys.
 // and the tree's, takes asks, and climbs from the soft stop to the hard kill.
 // Nothing else in the house signals a process. It belongs to one goroutine.
 type teardown struct {
-	j    *Job
-	tree sys.Tree
+	j     *Job
+	tree  sys.Tree
+	facts *Teardown // told of a directly started job
 
 	exited, empty <-chan struct{}
 	deadline      <-chan time.Time
@@ -53,8 +54,11 @@ type teardown struct {
 
 // own watches the tree until it is over, then drains, records and releases.
 func (j *Job) own(tree sys.Tree) {
-	t := &teardown{j: j, tree: tree, exited: tree.Exited(), empty: tree.Empty(), hard: make(chan sys.KillReport, 1)}
-	if d := j.spec.Deadline; d > 0 {
+	t := &teardown{j: j, tree: tree, exited: tree.Exited(), empty: tree.Empty(), hard: make(chan sys.KillReport, 1), facts: new(Teardown)}
+	if j.direct != nil {
+		t.facts = &j.direct.facts
+	}
+	if d := j.work.spec.Deadline; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		t.deadline = timer.C
@@ -118,14 +122,14 @@ func closed(c <-chan struct{}) bool {
 func (t *teardown) leaderEnded() {
 	t.exited = nil
 	ex := t.tree.Exit()
-	t.j.facts.Exit = ex
+	t.facts.Exit = ex
 	le := &LeaderExit{At: ex.At}
 	if ex.Signal != 0 {
 		le.Signal = ex.Signal.String()
 	} else {
 		le.Code = ptr(ex.Code)
 	}
-	reap := t.j.spec.OnExit != Wait
+	reap := t.j.work.spec.OnExit != Wait
 	if t.cause == "" && t.customAt(ex.At) && endedBy(ex, t.custom) {
 		t.settle(ByKill)
 		t.named = t.custom
@@ -238,7 +242,7 @@ func (t *teardown) soft(sig sys.Signal, grace time.Duration) {
 	t.softAt = time.Now()
 	_, err := t.tree.Signal(sig)
 	if t.j.direct != nil {
-		t.j.facts.Soft, t.j.facts.SoftErr = true, err
+		t.facts.Soft, t.facts.SoftErr = true, err
 	}
 	if err != nil {
 		t.kill()
@@ -256,9 +260,9 @@ func (t *teardown) arm(grace time.Duration) {
 func (t *teardown) kill() {
 	t.grace.Stop()
 	if !t.softAt.IsZero() && t.step == StepSoft && t.j.direct != nil {
-		t.j.facts.After, t.j.facts.AfterUnsure = t.count()
+		t.facts.After, t.facts.AfterUnsure = t.count()
 	}
-	t.j.facts.Escalated = true
+	t.facts.Escalated = true
 	t.signal = sys.SIGKILL
 	t.enter(StepHard)
 	bound := hardBound
@@ -312,7 +316,7 @@ func (t *teardown) outcome() (State, func(r *Snapshot)) {
 		return Failed, func(r *Snapshot) {
 			r.EndedBy, r.IdentityConfirmed = cause, ptr(true)
 			r.Diagnostic = &Diagnostic{Reason: ReasonRuntime, Code: "deadline", Message: fmt.Sprintf(
-				"the deadline of %v ms passed; the tree was ended with %s", milliseconds(t.j.spec.Deadline), name)}
+				"the deadline of %v ms passed; the tree was ended with %s", milliseconds(t.j.work.spec.Deadline), name)}
 		}
 	}
 	return Killed, func(r *Snapshot) { r.EndedBy, r.Signal, r.IdentityConfirmed = cause, name, ptr(true) }

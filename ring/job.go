@@ -12,7 +12,6 @@ type Job struct {
 	limits  Limits
 	now     func() int64
 	streams [2]Stream
-	_       [64]byte
 	seq     atomic.Uint64 // the highest number given out
 	_       [56]byte
 	bell    notifier
@@ -29,6 +28,26 @@ func NewJob(l Limits, now func() int64) *Job {
 		j.streams[k].job = j
 		j.streams[k].inflight.Store(idle)
 	}
+	return j
+}
+
+// Emptied makes a store that has reclaimed all it had, and counts that as counts,
+// indexed by Kind, tell: those of Stat of a store whose streams were reclaimed or
+// had nothing. It shows what that one shows.
+func Emptied(counts [2]Stat) *Job {
+	j := NewJob(Limits{}, nil)
+	top := uint64(0)
+	for k, c := range counts {
+		s := &j.streams[k]
+		s.Reclaim()
+		s.win.lines = c.Lines
+		s.lines.Store(c.Lines)
+		s.lastSeq.Store(c.Loss.FirstKept)
+		s.bytes.Store(c.Bytes)
+		s.lost.Store(c.Loss.Dropped - c.Lines)
+		top += c.Lines
+	}
+	j.seq.Store(top)
 	return j
 }
 

@@ -2,6 +2,7 @@ package ring
 
 import (
 	"bytes"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -305,6 +306,43 @@ func TestHeadWordWraps(t *testing.T) {
 					t.Fatalf("lines %d, kept %d, near %d: floor %d", lines, kept, near, got)
 				}
 			}
+		}
+	}
+}
+
+// TestEmptied: a store made of nothing but counts shows what the one does that was
+// reclaimed, and goes on as that does.
+func TestEmptied(t *testing.T) {
+	for _, said := range [][2]string{{"1\n2\n3\nrest", "e\nf\n"}, {"", "e\n"}, {"waits", ""}, {"", ""}} {
+		was := NewJob(Limits{Lines: 2}, nil)
+		for k, text := range said {
+			s := was.Stream(Kind(k))
+			put(s, []byte(text))
+			s.Reclaim()
+		}
+		again := Emptied([2]Stat{was.Stat(Stdout), was.Stat(Stderr)})
+		for range 2 {
+			for _, k := range []Kind{Stdout, Stderr} {
+				if got, want := again.Stat(k), was.Stat(k); got != want {
+					t.Errorf("%q, %v: %+v, want %+v", said, k, got, want)
+				}
+			}
+			for _, sel := range []Sel{SelStdout, SelStderr, SelBoth} {
+				if got, want := again.Head(sel), was.Head(sel); got != want {
+					t.Errorf("%q, %v: head %d, want %d", said, sel, got, want)
+				}
+				for cur := range uint64(7) {
+					if got, want := again.After(cur, sel, 0, 0), was.After(cur, sel, 0, 0); !reflect.DeepEqual(got, want) {
+						t.Errorf("%q, %v after %d: %+v, want %+v", said, sel, cur, got, want)
+					}
+				}
+			}
+			var a, b bytes.Buffer
+			if again.Save(&a) != nil || was.Save(&b) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+				t.Errorf("%q: saved %x, want %x", said, a.Bytes(), b.Bytes())
+			}
+			put(again.Stream(Stdout), []byte("late\n"))
+			put(was.Stream(Stdout), []byte("late\n"))
 		}
 	}
 }
