@@ -174,10 +174,7 @@ func (d *Daemon) Look(ctx context.Context) (*Info, error) {
 		return d.seams.status(), nil
 	}
 	now := time.Now()
-	held, err := readHold(d.files.hold, now)
-	if err != nil {
-		return nil, wrap("look at", d.cfg.Name, err)
-	}
+	held := readHold(d.files.hold, now)
 	l, err := d.connect(ctx, greeting{Role: roleControl})
 	if err == nil {
 		defer l.Close()

@@ -76,6 +76,9 @@ func (d *socketDoor) dial(ctx context.Context) (net.Conn, sys.ID, error) {
 	c, peer, err := sys.DialEndpoint(ctx, d.path)
 	if err != nil {
 		if noneThere(err) {
+			if err := d.unsafe(); err != nil {
+				return nil, sys.ID{}, err
+			}
 			return nil, sys.ID{}, fmt.Errorf("%w: %w", errNobody, err)
 		}
 		return nil, sys.ID{}, err
@@ -86,6 +89,19 @@ func (d *socketDoor) dial(ctx context.Context) (net.Conn, sys.ID, error) {
 		id = sys.ID{PID: peer.PID}
 	}
 	return c, id, nil
+}
+
+// unsafe says why the socket's directory is not this user's alone, where it is
+// there: that nobody is found in another's says nothing.
+func (d *socketDoor) unsafe() error {
+	dir := filepath.Dir(d.file)
+	if _, err := os.Lstat(dir); err != nil {
+		return nil
+	}
+	if _, err := sys.PrivateDir(dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
 }
 
 func (d *socketDoor) listen(string) (threshold, error) {

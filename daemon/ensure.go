@@ -166,11 +166,7 @@ func (d *Daemon) startOnce(ctx context.Context, g greeting, explicit bool) (foun
 		return found{}, err
 	}
 	now := time.Now()
-	held, err := readHold(d.files.hold, now)
-	if err != nil {
-		return found{}, fmt.Errorf("read the hold: %w", err)
-	}
-	if held != nil && !explicit {
+	if held := readHold(d.files.hold, now); held != nil && !explicit {
 		return found{}, &HeldError{*held}
 	}
 	if c := readCooldown(d.files.cooldown, now); c != nil && !explicit && d.cfg.SpawnCooldown > 0 {

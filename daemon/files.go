@@ -156,6 +156,7 @@ func writeJSON(path string, v any) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
+		err = sys.Obstacle(path, err)
 		// Best effort: what is left has a name that nobody reads.
 		_ = os.Remove(f.Name())
 	}
@@ -165,7 +166,7 @@ func writeJSON(path string, v any) error {
 // remove deletes a file; one that is not there is no error.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return sys.Obstacle(path, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,8 +20,11 @@ func TestForgedFiles(t *testing.T) {
 	if r, err := loadRecord(path); err == nil {
 		t.Errorf("a record: %+v", r)
 	}
-	if h, err := readHold(path, time.Now()); err == nil {
+	if h := readHold(path, time.Now()); h == nil || h.Since.IsZero() || !strings.Contains(h.Reason, path+" is a named pipe") {
 		t.Errorf("a hold: %+v", h)
+	}
+	if f, err := openLog(path, maxLog); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("a log: %v, %v", f, err)
 	}
 	if c := readCooldown(path, time.Now()); c != nil {
 		t.Errorf("a pause: %+v", c)

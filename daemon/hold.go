@@ -66,6 +66,6 @@ func (d *Daemon) Release() {
 		d.seams.release()
 		return
 	}
-	// Best effort: a marker that cannot be removed is told of by the next start.
+	// Best effort: a marker that cannot be removed is what Status goes on telling.
 	_ = remove(d.files.hold)
 }

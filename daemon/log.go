@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+
+	"github.com/belfry-dev/belfry/sys"
 )
 
 const (
@@ -17,11 +19,21 @@ const (
 // openLog opens a log for appending, readable to this user alone. One that has
 // grown to max is put aside first.
 func openLog(path string, max int64) (*os.File, error) {
-	if fi, err := os.Stat(path); err == nil && fi.Size() >= max {
+	fi, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case !fi.Mode().IsRegular():
+		// Whoever opens a pipe waits for its reader.
+		return nil, fmt.Errorf("open log: %w", sys.Obstacle(path, fs.ErrInvalid))
+	case fi.Size() >= max:
 		if err := rotate(path); err != nil {
 			return nil, err
 		}
 	}
+	return appendTo(path)
+}
+
+func appendTo(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
@@ -110,7 +122,7 @@ func (l *logFile) turnLocked() error {
 	if err := rotate(l.path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := appendTo(l.path)
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/belfry-dev/belfry/sys"
 )
 
 // Held is a Hold in force.
@@ -35,23 +39,43 @@ const (
 )
 
 // readHold gives the hold in force, nil when there is none. A marker without
-// content is one too; one whose time is over is not.
-func readHold(path string, now time.Time) (*Held, error) {
-	b, err := readSmall(path)
+// content is one too; one whose time is over is not. One that cannot be read
+// forbids all the same, because it is there, and its reason says so. What does
+// not say since when it is in force is so since its file was changed.
+func readHold(path string, now time.Time) *Held {
+	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
+	var b []byte
+	if err == nil {
+		b, err = readSmall(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // released just now
+	}
+	var h *Held
 	if err != nil {
-		return nil, err
+		h = unreadable(path, sys.Obstacle(path, err))
+	} else if h = parseHold(path, b, now); h == nil {
+		return nil
 	}
-	return parseHold(b, now), nil
+	if h.Since.IsZero() && fi != nil {
+		h.Since = fi.ModTime()
+	}
+	return h
 }
 
-func parseHold(b []byte, now time.Time) *Held {
+func unreadable(path string, err error) *Held {
+	return &Held{By: "unknown", Reason: fmt.Sprintf("%s cannot be read: %v", filepath.Base(path), err)}
+}
+
+func parseHold(path string, b []byte, now time.Time) *Held {
 	var h Held
 	if len(bytes.TrimSpace(b)) > 0 {
-		// A marker that cannot be read forbids all the same: it is there.
-		_ = json.Unmarshal(b, &h)
+		if err := json.Unmarshal(b, &h); err != nil {
+			return unreadable(path, err)
+		}
 	}
 	if h.By == "" {
 		h.By = "unknown"

@@ -166,13 +166,28 @@ func TestCooldownGrows(t *testing.T) {
 
 func TestHoldMarker(t *testing.T) {
 	now := time.Now()
-	if h := parseHold(nil, now); h == nil || h.By == "" {
-		t.Errorf("an empty marker: %+v", h)
+	path := filepath.Join(t.TempDir(), "hold.json")
+	if h := readHold(path, now); h != nil {
+		t.Errorf("no marker: %+v", h)
 	}
-	if h := parseHold([]byte("junk"), now); h == nil {
-		t.Error("a marker that cannot be read forbids nothing")
+	for _, c := range []struct{ text, reason string }{
+		{"", ""},
+		{"{}", ""},
+		{"junk", "hold.json cannot be read"},
+		{"[]", "hold.json cannot be read"},
+		{`{"since":5}`, "hold.json cannot be read"},
+		{`{"by":"a","until":"x"}`, "hold.json cannot be read"},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := readHold(path, now)
+		if h == nil || h.By == "" || h.Since.Before(now.Add(-time.Hour)) || !h.Until.IsZero() ||
+			!strings.Contains(h.Reason, c.reason) || (h.Reason == "") != (c.reason == "") {
+			t.Errorf("%q: %+v", c.text, h)
+		}
 	}
-	if h := parseHold(fmt.Appendf(nil, `{"until":%q}`, now.Add(-time.Second).Format(time.RFC3339)), now); h != nil {
+	if h := parseHold(path, fmt.Appendf(nil, `{"until":%q}`, now.Add(-time.Second).Format(time.RFC3339)), now); h != nil {
 		t.Errorf("a hold that is over: %+v", h)
 	}
 }

@@ -19,7 +19,7 @@ const lockRetry = 20 * time.Millisecond
 func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(lockFlag))
 	if _, err := l.TryLockContext(ctx, lockRetry); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock %s: %w", path, Obstacle(path, err))
 	}
 	return l.Close, nil
 }
@@ -31,7 +31,7 @@ func TryLock(path string) (unlock func() error, err error) {
 	l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(lockFlag))
 	ok, err := l.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock %s: %w", path, Obstacle(path, err))
 	}
 	if !ok {
 		return nil, l.Close()

@@ -15,6 +15,7 @@ func WriteWhole(path string, data []byte) error {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
+		err = Obstacle(path, err)
 		os.Remove(temp) // Best effort: it is written over next time.
 	}
 	return err

@@ -228,6 +228,9 @@ func (a *App) daemonRelease() *cobra.Command {
 		"  belfry daemon release\n  belfry daemon release --scope ci",
 		func(_ context.Context, v *daemonVerb) error {
 			v.d.Release()
+			if info, err := v.d.Status(); err == nil && info.Held != nil {
+				return fmt.Errorf("release: it is held all the same, by %s: %s", info.Held.By, info.Held.Reason)
+			}
 			return v.look()
 		})
 	return cmd
