@@ -20,7 +20,9 @@ func (a *App) detacher(place string) (*detach.Place, error) {
 		return nil, err
 	}
 	state, err := sys.StateDir(a.Env)
-	return detach.Open(state, err, place, s), nil
+	p := detach.Open(state, err, place, s)
+	p.Warn = a.logf
+	return p, nil
 }
 
 // supervisorStarter is how this binary starts a supervisor.

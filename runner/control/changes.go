@@ -122,7 +122,7 @@ type Watching struct {
 
 // Watch begins to watch a run: what changes from now on is told.
 func Watch(ctx context.Context, endpoint, runID string) (*Watching, error) {
-	c, err := dialRun(ctx, endpoint)
+	c, _, err := dialRun(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +166,15 @@ func (w *Watching) Next() error {
 // Close ends the watch, at any time.
 func (w *Watching) Close() error { return w.c.Close() }
 
-func dialRun(ctx context.Context, endpoint string) (net.Conn, error) {
+func dialRun(ctx context.Context, endpoint string) (net.Conn, sys.Peer, error) {
 	if !sys.IsTempEndpoint(endpoint) {
-		return nil, fmt.Errorf("%w: %q is no endpoint of a runner", ErrUnreachable, value.Human(endpoint))
+		return nil, sys.Peer{}, fmt.Errorf("%w: %q is no endpoint of a runner", ErrUnreachable, value.Human(endpoint))
 	}
 	dialling, cancel := context.WithTimeout(ctx, connectDeadline)
 	defer cancel()
-	c, _, err := sys.DialEndpoint(dialling, endpoint)
+	c, peer, err := sys.DialEndpoint(dialling, endpoint)
 	if err != nil {
-		return nil, broken(ctx, err)
+		return nil, sys.Peer{}, broken(ctx, err)
 	}
-	return c, nil
+	return c, peer, nil
 }

@@ -110,12 +110,17 @@ func ask(ctx context.Context, endpoint, verb string, sure func() error, answer a
 }
 
 // speak connects, sends one line and has the answer heard, within the deadlines.
-func speak(ctx context.Context, endpoint, line string, sure func() error, hear func(net.Conn) error) error {
-	c, err := dialRun(ctx, endpoint)
+func speak(ctx context.Context, endpoint, line string, sure func() error, hear func(net.Conn) error) (err error) {
+	c, peer, err := dialRun(ctx, endpoint)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	defer func() {
+		if errors.Is(err, ErrDeadline) && peer.PID != 0 {
+			err = fmt.Errorf("%w: process %d is stopped or hangs; continue it, or end it and with it what it runs", err, peer.PID)
+		}
+	}()
 	if sure != nil {
 		if err := sure(); err != nil {
 			return err

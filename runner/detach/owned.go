@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +20,10 @@ import (
 const lookAgain = 250 * time.Millisecond
 
 // owned is one job in the hands of this server: a job.Owned.
-type owned struct{ id, dir string }
+type owned struct {
+	id, dir string
+	warn    func(format string, args ...any) // nil: nobody is told
+}
 
 // supervisor is what supervisor.json tells.
 type supervisor struct {
@@ -29,13 +33,17 @@ type supervisor struct {
 
 func (h *owned) ID() string { return h.id }
 
-func (h *owned) endpoint() string {
+func (h *owned) endpoint() (string, error) {
 	var s supervisor
-	data, err := readSmall(filepath.Join(h.dir, supervisorName))
-	if err != nil || json.Unmarshal(data, &s) != nil {
-		return ""
+	path := filepath.Join(h.dir, supervisorName)
+	data, err := readSmall(path)
+	if err == nil {
+		err = json.Unmarshal(data, &s)
 	}
-	return s.Endpoint
+	if err != nil {
+		return "", fmt.Errorf("%s does not tell where its supervisor is reached (%w); belfry kill %s finds it by another record", path, sys.Obstacle(path, err), h.id)
+	}
+	return s.Endpoint, nil
 }
 
 // lives reports whether the supervisor does, as far as can be told.
@@ -70,7 +78,9 @@ func (h *owned) Follow(ctx context.Context, to job.Replica) error {
 	for {
 		lives := watch != nil || h.lives()
 		if lives && watch == nil {
-			watch, _ = control.Watch(ctx, h.endpoint(), h.id) // else it is looked at again and again
+			if at, err := h.endpoint(); err == nil {
+				watch, _ = control.Watch(ctx, at, h.id) // else it is looked at again and again
+			}
 		}
 		over, err := r.drain()
 		if err == nil {
@@ -83,6 +93,9 @@ func (h *owned) Follow(ctx context.Context, to job.Replica) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && (!lives || !readable):
+			if h.warn != nil {
+				h.warn("job %s of an earlier server cannot be shown: %v; belfry prune removes it when it is old, and its folder is %s", h.id, err, h.dir)
+			}
 			return err
 		case err != nil:
 			// It is there and cannot be read: the job goes on, and can be killed.
@@ -118,7 +131,12 @@ func pause(ctx context.Context) {
 
 // Signal asks the supervisor. One that has ended meanwhile has nobody to signal.
 func (h *owned) Signal(ctx context.Context, sig sys.Signal, grace time.Duration) error {
-	err := control.Signal(ctx, h.endpoint(), h.id, sig.String(), grace)
+	at, err := h.endpoint()
+	if err == nil {
+		err = control.Signal(ctx, at, h.id, sig.String(), grace)
+	} else if !h.lives() {
+		return nil
+	}
 	if errors.Is(err, control.ErrUnreachable) && !h.lives() {
 		return nil
 	}

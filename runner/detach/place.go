@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,10 @@ const lockBound = 5 * time.Second
 // Place keeps the detached jobs of one scope for one server: a job.Detacher.
 // Nothing is touched before there is need.
 type Place struct {
+	// Warn, unless nil, is told why a job that an earlier server has left cannot be
+	// had: each reason once. It is set before the first use.
+	Warn func(format string, args ...any)
+
 	state string
 	dir   string
 	err   error // why there can be none
@@ -45,6 +50,16 @@ type Place struct {
 	lock   *sys.FileLock // held as long as this server lives
 	mine   map[string]bool
 	tidied time.Time
+	warned sync.Map // of texts
+}
+
+func (p *Place) warn(format string, args ...any) {
+	if p.Warn == nil {
+		return
+	}
+	if _, told := p.warned.LoadOrStore(fmt.Sprintf(format, args...), true); !told {
+		p.Warn(format, args...)
+	}
 }
 
 // Starter is how a supervisor is started: this program with arguments to which
@@ -91,11 +106,11 @@ func (p *Place) enterLocked() error {
 	if err := private(p.dir); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(p.dir, ownersDir), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if _, err := sys.PrivateDir(filepath.Join(p.dir, ownersDir)); err != nil {
 		return err
 	}
 	for {
-		name := rand.Text() + ".lock"
+		name := newOwner()
 		lock, err := sys.CreateLock(p.ownerPath(name))
 		switch {
 		case err == nil:
@@ -134,13 +149,18 @@ func (p *Place) Adopt(id string) []job.Owned {
 		return nil
 	}
 	free := p.freeLocked(id)
-	if len(free) == 0 || p.enterLocked() != nil {
+	if len(free) == 0 {
+		return nil
+	}
+	if err := p.enterLocked(); err != nil {
+		p.warn("jobs of an earlier server cannot be taken over: %v", err)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockBound)
 	defer cancel()
 	unlock, err := sys.Lock(ctx, filepath.Join(p.dir, placeLock))
 	if err != nil {
+		p.warn("jobs of an earlier server cannot be taken over: %v", err)
 		return nil // the next who asks tries again
 	}
 	defer unlock()
@@ -148,11 +168,15 @@ func (p *Place) Adopt(id string) []job.Owned {
 	var taken []job.Owned
 	for _, id := range free {
 		dir := filepath.Join(p.dir, id)
-		if !p.isFree(dir) || setOwner(filepath.Join(dir, ownerName), p.owner) != nil {
+		if !p.isFree(dir) {
+			continue
+		}
+		if err := setOwner(filepath.Join(dir, ownerName), p.owner); err != nil {
+			p.warn("job %s of an earlier server cannot be taken over: %v", id, err)
 			continue
 		}
 		p.mine[id] = true
-		taken = append(taken, &owned{id: id, dir: dir})
+		taken = append(taken, &owned{id: id, dir: dir, warn: p.warn})
 	}
 	return taken
 }
@@ -187,11 +211,29 @@ func (p *Place) freeLocked(id string) (free []string) {
 
 // isFree reports whether the server that had a job is gone.
 func (p *Place) isFree(dir string) bool {
-	name, err := readSmall(filepath.Join(dir, ownerName))
-	if errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(dir, ownerName)
+	name, err := readSmall(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return true
+	case err != nil:
+		p.warn("it cannot be told whether a server has the job: %v", sys.Obstacle(path, err))
+		return false
+	case !isOwner(string(name)):
+		return true // a machine that lost power has kept the file and not the name
 	}
-	return err == nil && filepath.IsLocal(string(name)) && !isLocked(p.ownerPath(string(name)))
+	return !isLocked(p.ownerPath(string(name)))
+}
+
+// ownerSuffix ends the name of an owner, which begins with text of newOwner's.
+const ownerSuffix = ".lock"
+
+func newOwner() string { return rand.Text() + ownerSuffix }
+
+// isOwner reports whether newOwner makes such names.
+func isOwner(name string) bool {
+	text, ok := strings.CutSuffix(name, ownerSuffix)
+	return ok && len(name) == len(newOwner()) && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
 // isLocked reports whether a living process holds a lock. Where that cannot be

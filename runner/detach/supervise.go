@@ -149,7 +149,7 @@ func take(dir string, o Options) (s *supervised, err error) {
 // list makes the job a run that belfry list and its sisters know.
 func (s *supervised) list() error {
 	if err := s.o.Registry.Prepare(); err != nil {
-		return err
+		return fmt.Errorf("%w (BELFRY_REGISTRY_DIR names another)", err)
 	}
 	var err error
 	s.record, err = s.o.Registry.Publish(registry.Record{
