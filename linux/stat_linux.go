@@ -72,28 +72,54 @@ func readAll(fd int, path string, b []byte) ([]byte, error) {
 // EachStat calls f for every process under a proc root. Processes that end
 // meanwhile are left out.
 func EachStat(root string, f func(Stat)) error {
-	dir, err := os.Open(root)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' {
-			continue
-		}
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	pids, err := processesOf(root)
+	for _, pid := range pids {
 		if st, err := ReadStat(root, pid); err == nil {
 			f(st)
 		}
 	}
-	return nil
+	return err
+}
+
+// Processes lists the numbers of all processes, in order.
+func Processes() ([]int, error) { return processesOf("/proc") }
+
+func processesOf(root string) ([]int, error) {
+	names, err := readNames(root)
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
+}
+
+// MaxPID is the number below which all processes have theirs; 32768, which is the
+// least that is usual, where /proc hides it.
+func MaxPID() int { return maxPID() }
+
+var maxPID = sync.OnceValue(func() int {
+	b, err := readSmall("/proc/sys/kernel/pid_max")
+	if n, nerr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && nerr == nil {
+		return n
+	}
+	return 32768
+})
+
+// GroupOf is the process group and the session of a process, 0 when it is gone.
+func GroupOf(pid int) (pgrp, session int) {
+	pgrp, err := unix.Getpgid(pid)
+	if err != nil {
+		return 0, 0
+	}
+	if session, err = unix.Getsid(pid); err != nil {
+		return 0, 0
+	}
+	return pgrp, session
 }
 
 // BootID is the kernel's random id of this boot, "" where /proc hides it.

@@ -202,3 +202,6 @@ func Remembers(h Host, path string) bool {
 	_, known := h.(*linuxHost).looks.known(&Spec{Path: path, Dir: "/"})
 	return known
 }
+
+// Marks tells whether a host's trees bear marks.
+func Marks(h Host) bool { return h.(*linuxHost).marks.base != 0 }

@@ -6,6 +6,7 @@ package sys
 type kin struct {
 	pid, ppid, pgrp, session int
 	start                    uint64
+	mark                     uint64 // of a tree of this host; 0: none, or not looked for
 	dead                     bool
 	name                     string
 }

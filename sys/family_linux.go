@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -69,15 +70,44 @@ func (f *family) isReleased() bool {
 // scan lists the live members and remembers them for the next scan, which may
 // no longer see why they belong here.
 func (f *family) scan() ([]kin, error) {
-	all, err := f.tables.read()
+	all, err := f.tables.whole.read()
 	if err != nil {
 		return nil, err
 	}
 	f.scanMu.Lock()
 	defer f.scanMu.Unlock()
-	members := familyOf(all, f.id, f.numberHeld(), f.known, os.Getpid())
+	members := familyOf(all, f.id, f.numberHeld(), f.knownIn(all), os.Getpid())
 	f.rememberLocked(members)
 	return members, nil
+}
+
+// knownIn is who is known already and who bears the leader's mark. scanMu is held.
+func (f *family) knownIn(all []kin) map[int]uint64 {
+	if f.mark == 0 {
+		return f.known
+	}
+	known := maps.Clone(f.known)
+	if known == nil {
+		known = map[int]uint64{}
+	}
+	for _, p := range all {
+		if p.mark == f.mark && !p.dead {
+			known[p.pid] = p.start
+		}
+	}
+	return known
+}
+
+// know adds to who is known already.
+func (f *family) know(members []kin) {
+	f.scanMu.Lock()
+	defer f.scanMu.Unlock()
+	if f.known == nil {
+		f.known = map[int]uint64{}
+	}
+	for _, m := range members {
+		f.known[m.pid] = m.start
+	}
 }
 
 // remember notes live members that were found by other means.
@@ -141,9 +171,9 @@ func (f *family) outlast() bool {
 		}
 		if len(members) == 0 {
 			// A table is not read in one moment: a member may end after its child
-			// got a number that was passed already. So the kernel's own word that
-			// the group is gone, else a second look.
-			if clean++; clean == 2 || f.groupGone() {
+			// got a number that was passed already. So a second look, or for a
+			// group alone the kernel's own word that it is gone.
+			if clean++; clean == 2 || f.mark == 0 && f.groupGone() {
 				return true
 			}
 			continue
@@ -215,12 +245,6 @@ func sendRest(pgid int, grouped bool, members []kin, sig Signal, groupErr error)
 // wakesFirst tells whether a stopped process must be continued to act on sig.
 func wakesFirst(sig Signal) bool {
 	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP || sig == SIGQUIT
-}
-
-func processTable() ([]kin, error) {
-	var all []kin
-	err := linux.EachStat("/proc", func(st linux.Stat) { all = append(all, kinOf(st)) })
-	return all, err
 }
 
 func kinOf(st linux.Stat) kin {

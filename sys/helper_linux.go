@@ -54,10 +54,11 @@ func (l *leader) endSoon() error {
 				continue
 			}
 			below, _ := linux.Descendants(l.id.PID) // an error: it has ended
+			// Itself first: the end of its child might be taken for success.
+			l.signalSelf(SIGKILL)
 			for _, st := range below {
 				_ = linux.SignalProcess(st.PID, st.Start, syscall.SIGKILL) // ESRCH: it has ended
 			}
-			l.signalSelf(SIGKILL)
 		}
 	}()
 	return l.observe()

@@ -28,7 +28,8 @@ var errHostClosed = errors.New("the host is closed")
 type linuxHost struct {
 	opt    HostOptions
 	can    abilities
-	tables *tables
+	tables *views
+	marks  *marks
 	spawn  *spawner
 	umask  func() int // this process's
 	shims  shims
@@ -66,8 +67,9 @@ func newHost(o HostOptions) (Host, error) {
 		return nil, fmt.Errorf("read signal dispositions: %w", err)
 	}
 	h := &linuxHost{opt: o, spawn: newSpawner(o.Hasty), trees: map[*leader]struct{}{},
-		tables: newTables(processTable), can: abilities{groupByPidfd: linux.HasPidfdGroups()}}
+		marks: newMarks(), can: abilities{groupByPidfd: linux.HasPidfdGroups()}}
 	h.shims.host = h
+	h.tables = newViews(h.marks.base)
 	h.umask = sync.OnceValue(func() int {
 		mask, _ := Umask()
 		return mask
@@ -209,6 +211,7 @@ func (h *linuxHost) startLeader(sp *Spec, facts *programFacts, cgroupFD int) (*l
 	if err != nil {
 		return nil, spawnError(sp, facts, err)
 	}
+	l.bear(h.marks.next())
 	if (sp.Approved != FileStamp{}) && facts.program.Native() && ranAnother(l.id.PID, sp.Path, sp.Approved) {
 		l.abort()
 		return nil, changed(sp.Path)

@@ -23,7 +23,9 @@ type leader struct {
 	// above it is the leader's own.
 	floor  int64
 	can    abilities
-	tables *tables      // the host's
+	tables *views // the host's
+	mark   uint64 // that it bears; 0: none
+	began  moment
 	peak   atomic.Int64 // largest peak that a live reading gave
 
 	mu      sync.Mutex
@@ -40,7 +42,7 @@ type abilities struct {
 }
 
 // newLeader takes over a child of ours. On an error the process was ended.
-func newLeader(c linux.Child, can abilities, tables *tables) (*leader, error) {
+func newLeader(c linux.Child, can abilities, tables *views) (*leader, error) {
 	id := idOf(c)
 	if c.Start == 0 {
 		var err error
@@ -62,12 +64,12 @@ func newLeader(c linux.Child, can abilities, tables *tables) (*leader, error) {
 }
 
 // makeLeader takes over the pidfd. On an error it is closed.
-func makeLeader(id ID, pidfd int, can abilities, tables *tables) (*leader, error) {
+func makeLeader(id ID, pidfd int, can abilities, tables *views) (*leader, error) {
 	poll, err := linux.NewPollable(pidfd, fmt.Sprintf("pidfd of %d", id.PID))
 	if err != nil {
 		return nil, err
 	}
-	return &leader{id: id, pidfd: poll, exited: make(chan struct{}), can: can, tables: tables}, nil
+	return &leader{id: id, pidfd: poll, exited: make(chan struct{}), can: can, tables: tables, began: tables.moment()}, nil
 }
 
 // identify reads the identity of a process that nobody reaps meanwhile.

@@ -9,20 +9,12 @@ import (
 )
 
 // movedBeside starts a tree of which one member moves into the directory of the
-// host's containers and lives on there when all others have ended.
+// host's containers, with nothing that tells whose it is, and lives on there when
+// all others have ended.
 func movedBeside(t *testing.T, h sys.Host, token string) {
 	t.Helper()
-	ready := fifo(t)
-	r := startSpec(t, h, func(w *os.File) sys.Spec {
-		sp := specOf(t, w, []string{token}, "exit", "0")
-		sp.Path = "/bin/sh"
-		sp.Argv = []string{"sh", "-c", "setsid sh -c 'echo $$ > " + sys.ContainersOf(h) +
-			"/cgroup.procs; trap \"\" TERM; echo moved > " + ready + "; sleep 60; sleep 60' <&- >/dev/null 2>&1 & read x < " + ready + "; echo $x"}
-		return sp
-	})
-	if got := r.line(t); got != "moved" {
-		t.Fatal(got)
-	}
+	r := escaped(t, h, token, "adrift", sys.ContainersOf(h))
+	openFifo(t)
 	wait(t, "empty", r.Empty())
 	if err := r.Release(); err != nil {
 		t.Fatal(err)

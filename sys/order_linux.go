@@ -13,6 +13,7 @@ type order struct {
 	Umask     *int // nil: the shim's own
 	Terminal  bool // descriptor 0 becomes the controlling terminal
 	Strict    bool // in a pid namespace of its own
+	Mark      uint64
 }
 
 var errOrder = errors.New("not an order")
@@ -36,7 +37,8 @@ func (o *order) encode() []byte {
 		mask = int64(*o.Umask)
 	}
 	b = binary.AppendVarint(b, mask)
-	return append(b, flag(o.Terminal), flag(o.Strict))
+	b = append(b, flag(o.Terminal), flag(o.Strict))
+	return binary.AppendUvarint(b, o.Mark)
 }
 
 func decodeOrder(b []byte) (*order, error) {
@@ -48,6 +50,7 @@ func decodeOrder(b []byte) (*order, error) {
 	o.Approved.Size, o.Approved.Change = r.signed(), r.signed()
 	o.Umask = r.umask()
 	o.Terminal, o.Strict = r.flag(), r.flag()
+	o.Mark = r.number()
 	if r.bad || len(r.rest) > 0 {
 		return nil, errOrder
 	}

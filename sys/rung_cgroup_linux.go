@@ -163,6 +163,7 @@ func (r *cgroupRung) start(sp *Spec, facts *programFacts) (Tree, error) {
 		}
 		return nil, err
 	}
+	l.bearAll(in.Cgroup)
 	in.started()
 	r.mu.Lock()
 	r.proved = true

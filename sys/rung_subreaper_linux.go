@@ -39,7 +39,7 @@ func (h *linuxHost) startShim(ctx context.Context, sp *Spec) (Tree, error) {
 // is, for the reason.
 func (h *linuxHost) startHeld(ctx context.Context, sp *Spec, held *holding, in *linux.Cgroup) (Tree, error) {
 	o := order{Path: sp.Path, Dir: sp.Dir, Argv: sp.Argv, Env: sp.Env, Approved: sp.Approved, Umask: sp.Umask,
-		Strict: held.strict, Terminal: sp.Session == SessionTerminal}
+		Strict: held.strict, Terminal: sp.Session == SessionTerminal, Mark: h.marks.next()}
 	c, err := h.shims.take(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -58,6 +58,7 @@ func (h *linuxHost) startHeld(ctx context.Context, sp *Spec, held *holding, in *
 		c.free()
 		return nil, err
 	}
+	l.mark = o.Mark
 	return newShimTree(l, c, held), nil
 }
 

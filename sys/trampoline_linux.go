@@ -45,6 +45,9 @@ func (o *order) become() *orderFailure {
 			return &orderFailure{step: stepCheck}
 		}
 	}
+	if o.Mark != 0 {
+		_ = linux.Mark(0, o.Mark) // Best effort: it only helps to find what gets away.
+	}
 	deadline := time.Now().Add(busyLimit)
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := syscall.Exec(o.Path, o.Argv, o.Env)
@@ -69,7 +72,8 @@ func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*
 		return nil, &StartError{Code: CodeSpawn, Path: sp.Path,
 			Detail: "lies on a slow file system or wants another umask, which takes a helper to start: " + errInitNotCalled.Error()}
 	}
-	o := order{Path: sp.Path, Dir: sp.Dir, Argv: sp.Argv, Env: sp.Env, Approved: sp.Approved, Umask: sp.Umask}
+	o := order{Path: sp.Path, Dir: sp.Dir, Argv: sp.Argv, Env: sp.Env, Approved: sp.Approved, Umask: sp.Umask,
+		Mark: h.marks.next()}
 	file, err := linux.MemFile("order", o.encode())
 	if err != nil {
 		return nil, spawnError(sp, facts, err)
@@ -94,6 +98,7 @@ func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*
 	var b [maxWord]byte
 	n, err := reportR.Read(b[:])
 	if err == io.EOF {
+		l.mark = o.Mark
 		return l, nil // closed by exec
 	}
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 type cgroupTree struct {
 	family
 	rung   *cgroupRung
+	host   uint64 // base of the host's marks
 	limits []LimitRecord
 	empty  chan struct{}
 	proof  Proof // valid once empty is closed, as are total and met
@@ -40,7 +41,7 @@ type cgroupTree struct {
 }
 
 func newCgroupTree(l *leader, r *cgroupRung, in *leaf, limits []LimitRecord) *cgroupTree {
-	t := &cgroupTree{family: family{leader: l}, rung: r, leaf: in, limits: limits,
+	t := &cgroupTree{family: family{leader: l}, rung: r, host: r.host.marks.base, leaf: in, limits: limits,
 		empty: make(chan struct{}), done: make(chan struct{})}
 	l.owner(t.Release)
 	go t.run()
@@ -91,6 +92,9 @@ func (t *cgroupTree) run() {
 	close(t.exited)
 	if t.isReleased() || !t.vacated() {
 		return
+	}
+	if !t.outside.Load() {
+		t.lookAfter()
 	}
 	t.proof = ProofCgroupEmpty
 	if t.outside.Load() {
@@ -145,6 +149,7 @@ func (t *cgroupTree) vacated() bool {
 // Signal sends to the leader's group first and then, one by one, to the
 // members outside it.
 func (t *cgroupTree) Signal(sig Signal) (Delivery, error) {
+	t.lookBefore() // whoever ends by it no longer tells of its children
 	d, err := t.send(sig)
 	if wakesFirst(sig) {
 		_, _ = t.send(SIGCONT)
@@ -188,25 +193,10 @@ func (t *cgroupTree) members() []kin {
 	return out
 }
 
-// noteOutside asks where the leader is, which a zombie tells too. Without an
-// answer (it was reaped, no descriptor is left) nothing is known.
-func (t *cgroupTree) noteOutside() {
-	inside, known := true, false
-	t.inLeaf(func(in *leaf) {
-		_ = t.pidfd.Use(func(fd int) { inside, known = in.Has(fd, t.id.PID) })
-	})
-	if inside || !known {
-		return
-	}
-	// The number still means the leader, so the answer was about it.
-	if st, err := linux.ReadStat("/proc", t.id.PID); err == nil && st.Start == t.id.Birth {
-		t.outside.Store(true)
-	}
-}
-
 // Kill ends the container, and by group and ancestry what was found outside.
 func (t *cgroupTree) Kill(ctx context.Context) (KillReport, error) {
-	t.members() // finds a leader that moved away while it can still be asked
+	t.noteOutside() // while the leader can still be asked, and parents tell of children
+	t.lookBefore()
 	return killRounds(ctx, t, time.Millisecond, func() error {
 		if t.isReleased() {
 			return os.ErrClosed

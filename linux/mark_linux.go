@@ -1,0 +1,107 @@
+package linux
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mark gives a process, 0 being this one, a number that all bear whom it starts
+// from then on, whatever session, control group, parent or user they take: the
+// soft limit of file locks (RLIMIT_LOCKS), which no kernel since 2.4.25 heeds.
+// Who sets that limit has another number. The caller keeps pid taken.
+func Mark(pid int, mark uint64) error {
+	return unix.Prlimit(pid, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: mark, Max: unix.RLIM_INFINITY}, nil)
+}
+
+// MarkOf is the number that a process bears, 0 being this one; Unmarked for one
+// that bears none. False: it is gone, or /proc hides it.
+func MarkOf(pid int) (mark uint64, ok bool) {
+	mark, err := markOf(pid)
+	if err != unix.EPERM {
+		return mark, err == nil
+	}
+	// Another user's, whose limits /proc shows.
+	b, err := readSmall("/proc/" + strconv.Itoa(pid) + "/limits")
+	if err != nil {
+		return 0, false
+	}
+	return parseMark(b)
+}
+
+// OwnMarkOf is MarkOf that does not look at what another user runs.
+func OwnMarkOf(pid int) (mark uint64, ok bool) {
+	mark, err := markOf(pid)
+	return mark, err == nil
+}
+
+func markOf(pid int) (uint64, error) {
+	var r unix.Rlimit
+	err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &r)
+	return r.Cur, err
+}
+
+// Unmarked is what processes bear whom nobody has marked.
+const Unmarked = unix.RLIM_INFINITY
+
+// CanMark tells whether there is room for marks: not where a number has 32 bits
+// or an administrator has bounded it.
+func CanMark() bool { return canMark() }
+
+var canMark = sync.OnceValue(func() bool {
+	var r unix.Rlimit
+	return wordIs64 && unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &r) == nil && r.Max == unix.RLIM_INFINITY
+})
+
+// parseMark reads the soft limit out of a /proc/pid/limits file.
+func parseMark(limits []byte) (uint64, bool) {
+	for line := range bytes.Lines(limits) {
+		rest, found := bytes.CutPrefix(line, []byte("Max file locks"))
+		if !found {
+			continue
+		}
+		f := bytes.Fields(rest)
+		if len(f) == 0 {
+			return 0, false
+		}
+		if string(f[0]) == "unlimited" {
+			return Unmarked, true
+		}
+		n, err := strconv.ParseUint(string(f[0]), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// Forks is how many processes and threads were started on this machine since its
+// boot.
+func Forks() (uint64, bool) {
+	b, err := readSmall("/proc/stat")
+	if err != nil {
+		return 0, false
+	}
+	for line := range bytes.Lines(b) {
+		if rest, found := bytes.CutPrefix(line, []byte("processes ")); found {
+			n, err := strconv.ParseUint(string(bytes.TrimSpace(rest)), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// LastPID is the number that was given last in this pid namespace, to a process
+// or a thread.
+func LastPID() (int, bool) {
+	b, err := readSmall("/proc/loadavg")
+	if err != nil {
+		return 0, false
+	}
+	f := bytes.Fields(b)
+	if len(f) < 5 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(f[4]))
+	return n, err == nil
+}

@@ -1,0 +1,106 @@
+package sys
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/belfry-dev/belfry/linux"
+)
+
+// marks gives each tree of a host a number of its own, which its leader bears
+// and, by inheritance, all that descends from it (linux.Mark). It tells whose a
+// process is that left its container and whose ancestors are gone. Whoever means
+// to get away can put it off, so it finds, and never proves that nobody is there.
+type marks struct {
+	base uint64 // of the host, random; 0: none can be given
+	last atomic.Uint64
+}
+
+// serialBits are the low bits of a mark, which tell a host's trees apart.
+const serialBits = 24
+
+func newMarks() *marks {
+	m := &marks{}
+	if !linux.CanMark() {
+		return m
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	const top = 1 << 61    // far from what anybody would set, and below infinity
+	m.base = (top | binary.LittleEndian.Uint64(b[:])%top) &^ (1<<serialBits - 1)
+	return m
+}
+
+// next is the mark of one more tree, 0 when none can be given.
+func (m *marks) next() uint64 {
+	if m.base == 0 {
+		return 0
+	}
+	return m.base | m.last.Add(1)%(1<<serialBits)
+}
+
+// ofHost tells whether a mark is one of the trees of the host with that base.
+func ofHost(mark, base uint64) bool { return base != 0 && mark&^(1<<serialBits-1) == base }
+
+// ownStart is when this process was born; 0 where /proc hides it.
+var ownStart = sync.OnceValue(func() uint64 {
+	st, _ := linux.ReadStat("/proc", os.Getpid()) // an error: whoever was born whenever is looked at
+	return st.Start
+})
+
+// bear marks a leader that is unreaped, once its program runs already.
+func (l *leader) bear(mark uint64) {
+	if mark != 0 && linux.Mark(l.id.PID, mark) == nil {
+		l.mark = mark
+	}
+}
+
+// bearAll marks what a leader started before it was marked itself, as far as it
+// is in its container.
+func (l *leader) bearAll(in *linux.Cgroup) {
+	if last, ok := linux.LastPID(); l.mark == 0 || ok && last == l.id.PID {
+		return
+	}
+	own, ok := linux.MarkOf(0)
+	for again := ok; again; {
+		again = false
+		for _, pid := range in.Procs() {
+			if mark, ok := linux.MarkOf(pid); ok && mark == own && pid != l.id.PID {
+				again = markMember(in, pid, l.mark, own) || again
+			}
+		}
+	}
+}
+
+// markMember marks a process if that is in the container. False: it was not, or
+// is gone.
+func markMember(in *linux.Cgroup, pid int, mark, before uint64) bool {
+	fd, err := linux.PidfdOpen(pid)
+	if err != nil {
+		return false
+	}
+	defer linux.CloseFD(fd)
+	if inside, _ := in.Has(pid); !inside || linux.Mark(pid, mark) != nil {
+		return false
+	}
+	if linux.PidfdSignal(fd, 0) == nil {
+		return true
+	}
+	// Reaped meanwhile: the number may have been given to another.
+	if now, ok := linux.MarkOf(pid); ok && now == mark {
+		_ = linux.Mark(pid, before) // an error: that one is gone, too
+	}
+	return false
+}
+
+// startMarked calls start while this process bears a mark, if that is not 0, so
+// that what it starts is born with it.
+func startMarked[T any](mark uint64, start func() (T, error)) (T, error) {
+	if own, ok := linux.MarkOf(0); mark != 0 && ok && linux.Mark(0, mark) == nil {
+		defer func() { _ = linux.Mark(0, own) }() // it was that before
+	}
+	return start()
+}
