@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 
 	"github.com/belfry-dev/belfry/sys"
@@ -48,7 +48,7 @@ func prune(state string, now time.Time, age time.Duration, most int64) (done Pru
 	if err != nil {
 		return Pruned{}, err
 	}
-	slices.SortFunc(all, func(a, b ended) int { return b.at.Compare(a.at) })
+	sort.Slice(all, func(i, j int) bool { return all[j].at.Before(all[i].at) }) // slices.SortFunc: 20 KB of code for each struct
 	var kept int64
 	for _, e := range all {
 		if kept += e.size; kept <= most && now.Sub(e.at) <= age {

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -106,7 +106,7 @@ func (r *Registry) Ended(id string) ([]Tombstone, error) {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Tombstone) int { return b.EndedAt.Compare(a.EndedAt) })
+	sort.Slice(found, func(i, j int) bool { return found[j].EndedAt.Before(found[i].EndedAt) }) // see List
 	return found, err
 }
 
