@@ -19,11 +19,11 @@ var initCalled atomic.Bool
 
 var errInitNotCalled = errors.New("main does not call sys.Init first, so this program cannot serve as its own helper")
 
-// becomeHelper runs the role that this process was started for, if it was, and
-// ends with the status that it gives.
-func becomeHelper(run func(role string, args []string) int) {
+// A helper is one as soon as this package can work: it needs nothing of the
+// program, and to prepare the program's other packages takes longer than the
+// helper's own work does.
+func init() {
 	if len(os.Args) >= 2 && os.Args[0] == helperName {
-		syscall.Exit(run(os.Args[1], os.Args[2:]))
+		syscall.Exit(runHelper(os.Args[1], os.Args[2:]))
 	}
-	initCalled.Store(true)
 }

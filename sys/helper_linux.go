@@ -23,7 +23,7 @@ const (
 )
 
 func initProcess() {
-	becomeHelper(runHelper)
+	initCalled.Store(true)
 	// Best effort: an old kernel without /proc leaves what was inherited.
 	_ = linux.SealFrom(3)
 }

@@ -25,10 +25,10 @@ type HostOptions struct {
 func NewHost(o HostOptions) (Host, error) { return newHost(o) }
 
 // Init must be the first statement of main, and of TestMain where a test
-// starts trees. When this process was started as one of the package's own
-// helpers, Init runs the helper and never returns. Otherwise it marks every
-// inherited descriptor from 3 up close-on-exec, so that no job inherits what
-// our own parent left open.
+// starts trees: it tells that this program may be started again as one of the
+// package's own helpers, which it then is, instead of running main, as soon as
+// the package is initialised. It marks every inherited descriptor from 3 up
+// close-on-exec, so that no job inherits what our own parent left open.
 func Init() { initProcess() }
 
 // ReapOrphans collects the ended processes that became children of this one by

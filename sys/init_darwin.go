@@ -14,7 +14,7 @@ const (
 )
 
 func initProcess() {
-	becomeHelper(runHelper)
+	initCalled.Store(true)
 	// Best effort: what cannot be listed stays as it was inherited.
 	_ = darwin.SealFrom(3)
 }
