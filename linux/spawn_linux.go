@@ -3,6 +3,7 @@ package linux
 import (
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,10 +16,10 @@ type SpawnAttr struct {
 	Env      []string
 	Dir      string // "" leaves the directory as it is
 	Files    []uintptr
-	CgroupFD int  // directory to be born in (5.7); negative: ours
-	Shared   bool // a group of its own in our session, instead of a new session
-	Terminal bool // Files[0] becomes the new session's controlling terminal
-	Belt     bool // SIGKILL when the calling thread ends (PR_SET_PDEATHSIG)
+	CgroupFD int            // directory to be born in (5.7); negative: ours
+	Shared   bool           // a group of its own in our session, instead of a new session
+	Terminal bool           // Files[0] becomes the new session's controlling terminal
+	OnDeath  syscall.Signal // sent when the calling thread ends (PR_SET_PDEATHSIG); 0: none
 }
 
 // Child is a process that Spawn started.
@@ -34,14 +35,12 @@ type Child struct {
 // whole process cannot stop for a garbage collection, so nothing in it may
 // wait for a slow file system.
 //
-// The child gets the signal mask of the calling thread. With Belt that thread
-// must live as long as the child: the kernel ties the death signal to it.
+// The child gets the signal mask of the calling thread. With OnDeath that thread
+// must live as long as the child: the kernel ties the death signal to it. Where
+// IsSecure tells yes the kernel forgets the signal in exec.
 func Spawn(a SpawnAttr) (Child, error) {
 	pidfd := -1
-	attr := &syscall.SysProcAttr{Setsid: !a.Shared, Setpgid: a.Shared, Setctty: a.Terminal, PidFD: &pidfd}
-	if a.Belt {
-		attr.Pdeathsig = syscall.SIGKILL
-	}
+	attr := &syscall.SysProcAttr{Setsid: !a.Shared, Setpgid: a.Shared, Setctty: a.Terminal, Pdeathsig: a.OnDeath, PidFD: &pidfd}
 	if a.CgroupFD >= 0 {
 		attr.UseCgroupFD = true
 		attr.CgroupFD = a.CgroupFD
@@ -78,6 +77,16 @@ func startTicks() uint64 {
 		return 0
 	}
 	return uint64(ts.Nano()) / (1e9 / TicksPerSecond)
+}
+
+// atSecure is AT_SECURE of the auxiliary vector, which x/sys has no name for.
+const atSecure = 23
+
+// IsSecure tells whether this program was given rights by its file (AT_SECURE,
+// 2.6): set-user-ID, or capabilities.
+func IsSecure() bool {
+	pairs, err := unix.Auxv()
+	return err != nil || slices.ContainsFunc(pairs, func(p [2]uintptr) bool { return p[0] == atSecure && p[1] != 0 })
 }
 
 // SelfPidfd refers to this process.

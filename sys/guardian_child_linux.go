@@ -3,6 +3,7 @@ package sys
 import (
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/belfry-dev/belfry/linux"
 )
@@ -24,7 +25,7 @@ func (h *linuxHost) startGuardianChild(files []uintptr, dir string) (*guardianCh
 	fd := null.Fd()
 	c, err := h.spawn.spawn(linux.SpawnAttr{
 		Path: h.opt.Executable, Argv: []string{helperName, roleGuardianChild, dir}, Env: helperEnv(), Dir: "/",
-		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: -1,
+		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: -1, OnDeath: syscall.SIGCONT,
 	}, nil, spawnLimit)
 	if err != nil {
 		return nil, err
@@ -36,6 +37,10 @@ func (h *linuxHost) startGuardianChild(files []uintptr, dir string) (*guardianCh
 		return nil, err
 	}
 	g := &guardianChild{pidfd: poll}
+	if !linux.IsSecure() {
+		g.signal(syscall.SIGSTOP)
+		time.AfterFunc(hastyPause, func() { g.signal(syscall.SIGCONT) })
+	}
 	go g.collect()
 	return g, nil
 }
@@ -52,6 +57,11 @@ func (c *guardianChild) collect() {
 // kill ends it, if there is one and it has not gone already.
 func (c *guardianChild) kill() {
 	if c != nil {
-		_ = c.pidfd.Use(func(fd int) { _ = linux.PidfdSignal(fd, syscall.SIGKILL) })
+		c.signal(syscall.SIGKILL)
 	}
+}
+
+// signal reaches it unless it has ended.
+func (c *guardianChild) signal(sig syscall.Signal) {
+	_ = c.pidfd.Use(func(fd int) { _ = linux.PidfdSignal(fd, sig) })
 }

@@ -1,7 +1,9 @@
 package sys_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"syscall"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	"github.com/belfry-dev/belfry/sys"
 	"github.com/belfry-dev/belfry/sys/systest"
 )
+
+func init() { systest.Register("hasty-supervisor", hastySupervisor) }
 
 func newHastyHost(t *testing.T) sys.Host {
 	t.Helper()
@@ -64,6 +68,53 @@ func TestGuardianChildKilled(t *testing.T) {
 	until(t, "another guardian", func() bool {
 		return guardianOf(dir) != 0 && r.Guarantee().SupervisorDeath == sys.ScopeTree
 	})
+}
+
+// hastySupervisor kills itself as soon as its tree has a second process:
+// PARENT TOKEN.
+func hastySupervisor(args []string) int {
+	h, err := sys.NewHost(sys.HostOptions{Mechanism: sys.CgroupV2, Parent: args[0], Hasty: true})
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "error", err)
+		return 1
+	}
+	h.Prepare()
+	r, w, err := os.Pipe()
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "error", err)
+		return 1
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "error", err)
+		return 1
+	}
+	if _, err := h.Start(ctxForever, sys.Spec{Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 300 & echo up; wait"},
+		Env: append(os.Environ(), args[1]), Dir: "/", Stdio: [3]*os.File{null, w, null}}); err != nil {
+		fmt.Fprintln(os.Stdout, "error", err)
+		return 1
+	}
+	if _, err := r.Read(make([]byte, 3)); err != nil {
+		fmt.Fprintln(os.Stdout, "error", err)
+		return 1
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail
+	select {}
+}
+
+// TestHastyHostKilled while its guardian still rests: it wakes, and ends the tree.
+func TestHastyHostKilled(t *testing.T) {
+	needs(t, newHost(t, sys.CgroupV2), sys.CgroupV2)
+	for range rounds(t, 200) {
+		token := newToken(t)
+		path, argv, env := systest.Command("hasty-supervisor", parentOfTests(), token)
+		cmd := &exec.Cmd{Path: path, Args: argv, Env: env}
+		out, _ := cmd.Output() // it is killed
+		if cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Fatalf("%v: %s", cmd.ProcessState, out)
+		}
+		gone(t, token)
+	}
 }
 
 // TestHastyHostCloses before its guardian has come to anything, and leaves nothing.

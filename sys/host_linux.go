@@ -195,7 +195,7 @@ func (h *linuxHost) startLeader(sp *Spec, facts *programFacts, cgroupFD int) (*l
 		return h.startThrough(sp, facts, cgroupFD)
 	}
 	attr := linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env, Dir: sp.Dir,
-		Files: stdioOf(sp), CgroupFD: cgroupFD, Belt: true,
+		Files: stdioOf(sp), CgroupFD: cgroupFD, OnDeath: syscall.SIGKILL,
 		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal}
 	var before func() error
 	if (sp.Approved != FileStamp{}) {

@@ -62,7 +62,7 @@ func startOrdered(o *order, files []int) (c linux.Child, failure *orderFailure) 
 		}
 		native = program.Native()
 	}
-	attr := linux.SpawnAttr{Path: o.Path, Argv: o.Argv, Env: o.Env, CgroupFD: -1, Belt: true, Terminal: o.Terminal,
+	attr := linux.SpawnAttr{Path: o.Path, Argv: o.Argv, Env: o.Env, CgroupFD: -1, OnDeath: syscall.SIGKILL, Terminal: o.Terminal,
 		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])}}
 	deadline := time.Now().Add(busyLimit)
 	for pause := time.Millisecond; ; pause *= 2 {

@@ -85,7 +85,7 @@ func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*
 	}
 	defer reportR.Close()
 	attr := linux.SpawnAttr{Path: h.opt.Executable, Argv: []string{helperName, roleTrampoline}, Env: helperEnv(),
-		Dir: "/", CgroupFD: cgroupFD, Belt: true,
+		Dir: "/", CgroupFD: cgroupFD, OnDeath: syscall.SIGKILL,
 		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal,
 		Files: append(stdioOf(sp), file.Fd(), reportW.Fd())}
 	l, err := h.spawnLeader(attr, nil)
