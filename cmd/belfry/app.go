@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,32 +90,58 @@ line was not understood.`,
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.AddCommand(
-		a.attestCommand(),
-		a.cancelCommand(),
-		a.completionCommand(),
-		a.daemonCommand(),
-		a.doctorCommand(),
-		a.eventsCommand(),
-		a.inspectCommand(),
-		a.jobsCommand(),
-		a.killCommand(),
-		a.listCommand(),
-		a.logsCommand(),
-		a.manCommand(),
-		a.mcpCommand(),
-		a.policyCommand(),
-		a.probeCommand(),
-		a.pruneCommand(),
-		a.runCommand(),
-		a.stopCommand(),
-		a.superviseCommand(),
-		a.versionCommand(),
-		a.waitCommand(),
-	)
+	for _, v := range a.needed() {
+		root.AddCommand(v.command())
+	}
 	root.SetHelpCommand(helpCommand())
 	a.completeOptions(root)
 	return root
+}
+
+// verb is one of the program's, and how its command is built.
+type verb struct {
+	name    string
+	command func() *cobra.Command
+	// all: it looks at the other verbs, too.
+	all bool
+}
+
+func (a *App) verbs() []verb {
+	return []verb{
+		{name: "attest", command: a.attestCommand},
+		{name: "cancel", command: a.cancelCommand},
+		{name: "completion", command: a.completionCommand, all: true},
+		{name: "daemon", command: a.daemonCommand},
+		{name: "doctor", command: a.doctorCommand},
+		{name: "events", command: a.eventsCommand},
+		{name: "inspect", command: a.inspectCommand},
+		{name: "jobs", command: a.jobsCommand},
+		{name: "kill", command: a.killCommand},
+		{name: "list", command: a.listCommand},
+		{name: "logs", command: a.logsCommand},
+		{name: "man", command: a.manCommand, all: true},
+		{name: "mcp", command: a.mcpCommand},
+		{name: "policy", command: a.policyCommand},
+		{name: "probe", command: a.probeCommand, all: true},
+		{name: "prune", command: a.pruneCommand},
+		{name: "run", command: a.runCommand},
+		{name: "stop", command: a.stopCommand},
+		{name: "supervise", command: a.superviseCommand},
+		{name: "version", command: a.versionCommand},
+		{name: "wait", command: a.waitCommand},
+	}
+}
+
+// needed are the verbs that this command line may have to do with: one alone where
+// its first word names that, because belfry run is often over sooner than it takes
+// to build the others.
+func (a *App) needed() []verb {
+	all := a.verbs()
+	at := slices.IndexFunc(all, func(v verb) bool { return len(a.Args) > 0 && a.Args[0] == v.name && !v.all })
+	if at < 0 {
+		return all
+	}
+	return all[at : at+1]
 }
 
 // knownVerb is for commands that have verbs: a word that is none of them is an
