@@ -59,13 +59,17 @@ func (r *run) list() error {
 	return nil
 }
 
-// remove takes the run off the list; its last line is written.
-func (l *listing) remove(r *run, e Ending) {
+// hangUp ends the conversation with others; the run's last line is written.
+func (l *listing) hangUp(r *run) {
 	if l.server != nil {
 		if err := l.server.Close(); err != nil {
 			r.warn("close the control endpoint: %v", err)
 		}
 	}
+}
+
+// remove takes the run off the list, of which nobody can ask any more.
+func (l *listing) remove(r *run, e Ending) {
 	if l.record != nil {
 		out := registry.Outcome{Code: e.Code, Source: string(e.Source), ChildCode: e.ChildCode}
 		if err := l.record.Remove(out); err != nil {

@@ -102,7 +102,7 @@ func (r *run) whole(ctx context.Context) Ending {
 		r.discard()
 		return r.noContainer("create", err)
 	}
-	defer r.host.Close() // Best effort: the tree is over; an empty directory stays at worst.
+	defer r.host.Close() // over has closed it, but where it is not come to
 	r.host.Prepare()
 	r.announce()
 	return r.run(ctx, &sp)
@@ -246,6 +246,24 @@ func (r *run) over(e Ending) Ending {
 	})
 	r.stream.write(r.exitEvent(RunnerExit{Code: e.Code, Source: e.Source, ChildCode: e.ChildCode}))
 	r.stream.close()
+	r.listing.hangUp(r)
+	closed := r.closeHost()
 	r.listing.remove(r, e)
+	<-closed
 	return e
+}
+
+// closeHost frees the containers beside what else there is to clear away: each
+// takes about as long as the other. Nobody asks for the members any more.
+func (r *run) closeHost() <-chan struct{} {
+	closed := make(chan struct{})
+	if r.host == nil {
+		close(closed)
+		return closed
+	}
+	go func() {
+		defer close(closed)
+		_ = r.host.Close() // Best effort: the tree is over; an empty directory stays at worst.
+	}()
+	return closed
 }
