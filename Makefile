@@ -45,7 +45,12 @@ help: ## list the targets
 .PHONY: build
 build: ## build build/belfry, stripped and static
 	@mkdir -p $(BUILD)
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BUILD)/belfry$(EXE) ./cmd/belfry
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BUILD)/belfry.linked ./cmd/belfry
+	# Written anew in one go, as an installer does: the kernel maps what the linker
+	# has written here and there page by page, and each start pays for that.
+	@cp $(BUILD)/belfry.linked $(BUILD)/belfry.new
+	@mv -f $(BUILD)/belfry.new $(BUILD)/belfry$(EXE)
+	@rm $(BUILD)/belfry.linked
 
 .PHONY: test
 test: ## run all tests; needs only Go

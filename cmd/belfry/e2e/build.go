@@ -12,7 +12,8 @@ import (
 )
 
 // Build builds the binary under test, as root/cmd/belfry stands, into dir and
-// gives its path. root is the folder of the module.
+// gives its path. root is the folder of the module. It is built as it is shipped,
+// but for the race detector where that is asked for.
 //
 // go test does not see what a go command reads behind its back, and would
 // answer from its cache after a change. So Build looks at every source of the
@@ -25,12 +26,12 @@ func Build(ctx context.Context, root, dir string, race bool) (string, error) {
 	if runtime.GOOS == "windows" {
 		exe += ".exe"
 	}
-	args := []string{"build", "-o", exe}
+	args, cgo := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", exe}, "CGO_ENABLED=0"
 	if race {
-		args = append(args, "-race")
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/belfry")...)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, append(os.Environ(), cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary under test: %w\n%s", err, out)
 	}
