@@ -31,7 +31,8 @@ func Build(ctx context.Context, root, dir string, race bool) (string, error) {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/belfry")...)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), cgo)
+	cmd.Dir = root
+	cmd.Env = append(cmd.Environ(), cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary under test: %w\n%s", err, out)
 	}
