@@ -17,30 +17,11 @@ func Mark(pid int, mark uint64) error {
 }
 
 // MarkOf is the number that a process bears, 0 being this one; Unmarked for one
-// that bears none. False: it is gone, or /proc hides it.
+// that bears none. False: it is gone, or another user's, who may give it any.
 func MarkOf(pid int) (mark uint64, ok bool) {
-	mark, err := markOf(pid)
-	if err != unix.EPERM {
-		return mark, err == nil
-	}
-	// Another user's, whose limits /proc shows.
-	b, err := readSmall("/proc/" + strconv.Itoa(pid) + "/limits")
-	if err != nil {
-		return 0, false
-	}
-	return parseMark(b)
-}
-
-// OwnMarkOf is MarkOf that does not look at what another user runs.
-func OwnMarkOf(pid int) (mark uint64, ok bool) {
-	mark, err := markOf(pid)
-	return mark, err == nil
-}
-
-func markOf(pid int) (uint64, error) {
 	var r unix.Rlimit
 	err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &r)
-	return r.Cur, err
+	return r.Cur, err == nil
 }
 
 // Unmarked is what processes bear whom nobody has marked.
@@ -54,26 +35,6 @@ var canMark = sync.OnceValue(func() bool {
 	var r unix.Rlimit
 	return wordIs64 && unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &r) == nil && r.Max == unix.RLIM_INFINITY
 })
-
-// parseMark reads the soft limit out of a /proc/pid/limits file.
-func parseMark(limits []byte) (uint64, bool) {
-	for line := range bytes.Lines(limits) {
-		rest, found := bytes.CutPrefix(line, []byte("Max file locks"))
-		if !found {
-			continue
-		}
-		f := bytes.Fields(rest)
-		if len(f) == 0 {
-			return 0, false
-		}
-		if string(f[0]) == "unlimited" {
-			return Unmarked, true
-		}
-		n, err := strconv.ParseUint(string(f[0]), 10, 64)
-		return n, err == nil
-	}
-	return 0, false
-}
 
 // Forks is how many processes and threads were started on this machine since its
 // boot.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,6 +152,42 @@ func TestEndFindsWhoMoved(t *testing.T) {
 		}
 		if g := r.Guarantee(); g.Kill != sys.ScopeGroup {
 			t.Errorf("guarantee %+v", g)
+		}
+	}
+}
+
+// TestDeathFindsWhoMoved: nor does it outlive the supervisor, whose guardian finds
+// it, or, where that was killed too, the next start.
+func TestDeathFindsWhoMoved(t *testing.T) {
+	h := newHost(t, "")
+	needs(t, h, sys.CgroupV2)
+	if !sys.Marks(h) {
+		t.Skip("no marks are given here")
+	}
+	systest.Spare("escape-between", "stray")
+	for _, both := range []bool{false, true} {
+		for range rounds(t, 30) {
+			group, records, token := groupFor(t), filepath.Join(t.TempDir(), "records"), newToken(t)
+			fifo := fifoHeld(t)
+			opened := make(chan struct{})
+			go func() { defer close(opened); openFifo(t) }()
+			cmd, guardian := recorded(t, group, records, token, "escape", "orphan", fifo, parentOfTests())
+			<-opened
+			if both {
+				killBoth(t, cmd, guardian)
+				if len(survivors(token)) == 0 {
+					t.Error("there is nothing to sweep")
+				}
+				sweepAll(t, records)
+			} else {
+				cmd.Process.Kill()
+				cmd.Wait()
+			}
+			gone(t, token)
+			until(t, "the end of the containers", func() bool {
+				left, err := os.ReadDir(group)
+				return err == nil && !slices.ContainsFunc(left, os.DirEntry.IsDir)
+			})
 		}
 	}
 }

@@ -58,13 +58,13 @@ func ContainerOf(t Tree) string { return t.(*cgroupTree).leaf.Path() }
 
 // IsGuardianOf tells whether a command line is that of the guardian of dir.
 func IsGuardianOf(args []string, dir string) bool {
-	return len(args) == 3 && args[0] == helperName && args[1] == roleGuardian && args[2] == dir
+	return len(args) == 4 && args[0] == helperName && args[1] == roleGuardian && args[2] == dir
 }
 
 // IsChildGuardianOf tells whether a command line is that of a hasty host's first
 // guardian of dir.
 func IsChildGuardianOf(args []string, dir string) bool {
-	return len(args) == 3 && args[0] == helperName && args[1] == roleGuardianChild && args[2] == dir
+	return len(args) == 4 && args[0] == helperName && args[1] == roleGuardianChild && args[2] == dir
 }
 
 // LeaveToGuardian gives the control groups up as a host does that could not end
@@ -82,7 +82,7 @@ func LeaveToGuardian(h Host) {
 // DieAt does what a starting host does up to a step and calls then: 1 the record
 // is there, 2 also the container, 3 the record says which one.
 func DieAt(step int, records, parent string, then func()) error {
-	k, err := keepRecord(records, parent, "")
+	k, err := keepRecord(records, parent, "", 0)
 	if err != nil {
 		return err
 	}

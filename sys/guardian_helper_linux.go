@@ -31,8 +31,8 @@ const (
 // startGuardianDetached starts the guardian and ends, so that the guardian is
 // no descendant of the supervisor: a host that ends its server by walking
 // parent numbers does not meet it.
-func startGuardianDetached(dir string) int {
-	_, err := syscall.ForkExec(selfExe, []string{helperName, roleGuardian, dir}, &syscall.ProcAttr{
+func startGuardianDetached(dir, base string) int {
+	_, err := syscall.ForkExec(selfExe, []string{helperName, roleGuardian, dir, base}, &syscall.ProcAttr{
 		Dir: "/", Env: os.Environ(),
 		Files: []uintptr{0, 1, 2, guardControl, guardStatus, guardPidfd},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -51,10 +51,11 @@ const (
 )
 
 // guard waits for the supervisor's end, however it comes, and then ends and
-// removes everything below dir. It waits for the end of the pipe or of the
+// removes everything below dir, and ends whoever left that and bears a mark of its
+// host, whose base is in decimal. It waits for the end of the pipe or of the
 // process, so that a copy of the pipe in a stranger's hands cannot blind it.
 // After life milliseconds it leaves the rest to another guardian.
-func guard(dir string, life int) int {
+func guard(dir, base string, life int) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = linux.CloseFrom(guardPidfd + 1)
 	group := linux.CgroupAt(dir)
@@ -73,7 +74,7 @@ func guard(dir string, life int) int {
 			return 1
 		}
 		if !told {
-			if startGuardianDetached(dir) == 0 {
+			if startGuardianDetached(dir, base) == 0 {
 				return 0
 			}
 			life = forEver // no process can be had, so this one stays
@@ -92,6 +93,9 @@ func guard(dir string, life int) int {
 		}
 	}
 	clearGroup(group, events)
+	if n, err := strconv.ParseUint(base, 10, 64); err == nil {
+		endMarked(n)
+	}
 	return 0
 }
 
@@ -118,7 +122,7 @@ func clearGroup(group *linux.Cgroup, events int) {
 func endStoppedGuardian(dir string) {
 	isIt := func(line string) bool {
 		args := strings.Split(line, "\x00")
-		return len(args) == 4 && args[0] == helperName && (args[1] == roleGuardian || args[1] == roleGuardianChild) && args[2] == dir
+		return len(args) == 5 && args[0] == helperName && (args[1] == roleGuardian || args[1] == roleGuardianChild) && args[2] == dir
 	}
 	_ = linux.EachStat("/proc", func(st linux.Stat) { // Best effort: it does nothing any more.
 		if !st.Stopped() {

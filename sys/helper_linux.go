@@ -78,12 +78,12 @@ func isHeld(id ID) bool {
 // runHelper gives the exit status.
 func runHelper(role string, args []string) int {
 	switch {
-	case role == roleGuardianStart && len(args) == 1:
-		return startGuardianDetached(args[0])
-	case role == roleGuardian && len(args) == 1:
-		return guard(args[0], forEver)
-	case role == roleGuardianChild && len(args) == 1:
-		return guard(args[0], childLife)
+	case role == roleGuardianStart && len(args) == 2:
+		return startGuardianDetached(args[0], args[1])
+	case role == roleGuardian && len(args) == 2:
+		return guard(args[0], args[1], forEver)
+	case role == roleGuardianChild && len(args) == 2:
+		return guard(args[0], args[1], childLife)
 	case role == roleTrampoline:
 		return jump()
 	case role == roleKeeperStart:

@@ -319,7 +319,9 @@ func (h *linuxHost) Close() error {
 	left := slices.Collect(maps.Keys(h.trees))
 	h.mu.Unlock()
 	h.sweeper.stop()
-	h.dropAll(left)
+	if h.dropAll(left); len(left) > 0 {
+		endMarked(h.marks.base)
+	}
 	h.rungMu.Lock()
 	r := h.cgroup
 	h.tried, h.cgroup, h.reason = true, nil, errHostClosed

@@ -4,8 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/belfry-dev/belfry/linux"
 )
@@ -22,6 +25,10 @@ type marks struct {
 // serialBits are the low bits of a mark, which tell a host's trees apart.
 const serialBits = 24
 
+// markBit is the highest bit of every mark: far from what anybody would set, and
+// below infinity.
+const markBit = 1 << 61
+
 func newMarks() *marks {
 	m := &marks{}
 	if !linux.CanMark() {
@@ -29,8 +36,7 @@ func newMarks() *marks {
 	}
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	const top = 1 << 61    // far from what anybody would set, and below infinity
-	m.base = (top | binary.LittleEndian.Uint64(b[:])%top) &^ (1<<serialBits - 1)
+	m.base = (markBit | binary.LittleEndian.Uint64(b[:])%markBit) &^ (1<<serialBits - 1)
 	return m
 }
 
@@ -42,8 +48,13 @@ func (m *marks) next() uint64 {
 	return m.base | m.last.Add(1)%(1<<serialBits)
 }
 
+// name is the base as the guardian is told.
+func (m *marks) name() string { return strconv.FormatUint(m.base, 10) }
+
 // ofHost tells whether a mark is one of the trees of the host with that base.
-func ofHost(mark, base uint64) bool { return base != 0 && mark&^(1<<serialBits-1) == base }
+func ofHost(mark, base uint64) bool {
+	return base>>61 == 1 && mark&^(1<<serialBits-1) == base
+}
 
 // ownStart is when this process was born; 0 where /proc hides it.
 var ownStart = sync.OnceValue(func() uint64 {
@@ -103,4 +114,45 @@ func startMarked[T any](mark uint64, start func() (T, error)) (T, error) {
 		defer func() { _ = linux.Mark(0, own) }() // it was that before
 	}
 	return start()
+}
+
+const (
+	// endLimit bounds the time in which those who bear a mark are ended.
+	endLimit = 5 * time.Second
+	// endPause is the first of ever longer pauses between two looks.
+	endPause = time.Millisecond
+)
+
+// endMarked ends all that bear a mark of the host with that base, until two looks
+// find nobody: a table is not read in one moment.
+func endMarked(base uint64) {
+	pause := endPause
+	for clean, end := 0, time.Now().Add(endLimit); clean < 2 && time.Now().Before(end); {
+		all, err := shortTable(base)
+		if err != nil {
+			return // Best effort: no descriptor is to be had.
+		}
+		clean++
+		for _, p := range all {
+			if p.mark != 0 && p.pid != os.Getpid() && endIfMarked(p.pid, base) {
+				clean = 0
+			}
+		}
+		if clean == 0 {
+			linux.Pause(pause)
+			pause *= 2
+		}
+	}
+}
+
+// endIfMarked kills a live process that bears such a mark. False: it is none.
+func endIfMarked(pid int, base uint64) bool {
+	fd, err := linux.PidfdOpen(pid)
+	if err != nil {
+		return false
+	}
+	defer linux.CloseFD(fd)
+	// Read while it lives, so that the number was its own.
+	mark, ok := linux.MarkOf(pid)
+	return ok && ofHost(mark, base) && !linux.PidfdExited(fd) && linux.PidfdSignal(fd, syscall.SIGKILL) == nil
 }

@@ -31,6 +31,8 @@ type record struct {
 	Above fileID `json:"above"` // the directory in which it was made
 	// Leaf is the group into which the supervisor moved itself; may be empty.
 	Leaf string `json:"leaf,omitempty"`
+	// Marks is the base of the marks of its trees; 0: they bear none.
+	Marks uint64 `json:"marks,omitempty"`
 }
 
 // fileID names a directory of one boot.

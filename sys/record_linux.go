@@ -26,12 +26,12 @@ type keptRecord struct {
 
 // keepRecord notes in dir that a container is about to be made below parent, for
 // which it finds a name, and beside it perhaps a leaf for our own processes.
-func keepRecord(dir, parent, leaf string) (*keptRecord, error) {
+func keepRecord(dir, parent, leaf string, marks uint64) (*keptRecord, error) {
 	r, err := intendedRecord(parent)
 	if err != nil {
 		return nil, err
 	}
-	r.Leaf = leaf
+	r.Leaf, r.Marks = leaf, marks
 	if err := OwnDir(dir); err != nil {
 		return nil, fmt.Errorf("make the directory of records: %w", err)
 	}

@@ -78,7 +78,7 @@ func (r *cgroupRung) makeDir(parent string) error {
 // guarantee.
 func (r *cgroupRung) note(parent, leaf string) (name string, err error) {
 	if dir := r.host.opt.Records; dir != "" {
-		r.record, r.unrecorded = keepRecord(dir, parent, leaf)
+		r.record, r.unrecorded = keepRecord(dir, parent, leaf, r.host.marks.base)
 		if isScarce(r.unrecorded) {
 			return "", r.unrecorded
 		}
@@ -236,7 +236,7 @@ func (r *cgroupRung) startGuardian(control, status *os.File, self int) (*guardia
 	}
 	files := []uintptr{control.Fd(), status.Fd(), uintptr(self)}
 	if !r.guardian.hasty {
-		return nil, r.host.runHelper(-1, files, r.guardian.begins, roleGuardianStart, r.dir.Path())
+		return nil, r.host.runHelper(-1, files, r.guardian.begins, roleGuardianStart, r.dir.Path(), r.host.marks.name())
 	}
 	child, err := r.host.startGuardianChild(files, r.dir.Path())
 	if err == nil {

@@ -134,6 +134,9 @@ func sweepRecord(path string) (SweepResult, bool) {
 		err = endGroup(linux.CgroupAt(r.Control))
 	}
 	if err == nil && res.Outcome != SweptLive {
+		if r.Boot == linux.BootID() {
+			endMarked(r.Marks)
+		}
 		endStoppedGuardian(r.Control)
 		err = r.removeLeaf()
 		if err == nil {

@@ -23,8 +23,9 @@ func init() {
 	systest.Register("dies-at-step", diesAtStep)
 }
 
-// recordedSupervisor runs one hostile tree and keeps a record of it: PARENT
-// RECORDS TOKEN. Without a token it only prepares, as a server does.
+// recordedSupervisor runs one hostile tree, or a helper, and keeps a record of it:
+// PARENT RECORDS TOKEN [HELPER ARG...]. Without a token it only prepares, as a
+// server does.
 func recordedSupervisor(args []string) int {
 	fail := func(err error) int { fmt.Fprintln(os.Stdout, "error", err); return 1 }
 	h, err := sys.NewHost(sys.HostOptions{Mechanism: sys.CgroupV2, Parent: args[0], Records: args[1]})
@@ -36,7 +37,11 @@ func recordedSupervisor(args []string) int {
 		fmt.Fprintln(os.Stdout, "guardian", 0)
 		select {}
 	}
-	path, argv, env := systest.Command("tree", "stay", leashOf(args[2]))
+	helper := []string{"tree", "stay", leashOf(args[2])}
+	if len(args) > 3 {
+		helper = args[3:]
+	}
+	path, argv, env := systest.Command(helper[0], helper[1:]...)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return fail(err)
@@ -144,7 +149,7 @@ func recordedBy(t *testing.T, by []string, args ...string) (cmd *exec.Cmd, guard
 			t.Fatalf("the supervisor ended: %v", lines.Err())
 		}
 		switch line := lines.Text(); {
-		case line == "ready":
+		case line == "ready" || line == "moved":
 			ready = true
 		case strings.HasPrefix(line, "guardian "):
 			told = true

@@ -54,12 +54,11 @@ func shortTable(base uint64) ([]kin, error) {
 }
 
 // inShort is a process, dead or alive, by number, group, session and mark alone,
-// which are 0 of one that is gone. A mark that only another user may read is left
-// out.
+// which are 0 of one that is gone.
 func inShort(pid int, base uint64) kin {
 	p := kin{pid: pid}
 	if p.pgrp, p.session = linux.GroupOf(pid); p.pgrp != 0 && base != 0 {
-		if mark, ok := linux.OwnMarkOf(pid); ok && ofHost(mark, base) {
+		if mark, ok := linux.MarkOf(pid); ok && ofHost(mark, base) {
 			p.mark = mark
 		}
 	}
