@@ -12,19 +12,20 @@ import (
 
 // A file that does not open keeps nobody from ending the run.
 func TestStoppedSetup(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, set := range map[string]func(*Options){
-		"events":      func(o *Options) { o.JSONL = fifo },
-		"input":       func(o *Options) { o.Input, o.InFile = InputFile, fifo },
-		"environment": func(o *Options) { o.Env.Files = []string{fifo} },
+	for name, set := range map[string]func(o *Options, fifo string){
+		"events":      func(o *Options, fifo string) { o.JSONL = fifo },
+		"input":       func(o *Options, fifo string) { o.Input, o.InFile = InputFile, fifo },
+		"environment": func(o *Options, fifo string) { o.Env.Files = []string{fifo} },
 	} {
 		t.Run(name, func(t *testing.T) {
+			// One each: what was given up may hold its own for a moment longer.
+			fifo := filepath.Join(t.TempDir(), "fifo")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			o := helper(t, "exit", "0")
 			o.JSONL = "" // what is given up may still make its file
-			set(&o)
+			set(&o, fifo)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			end := Run(ctx, o)

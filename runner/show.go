@@ -19,9 +19,12 @@ var (
 // Shown is an event as a person sees it. What a newer runner wrote is shown
 // too, as long as it has the form of an event.
 type Shown struct {
-	Name string
-	text string
+	Time, Name string
+	Fields     []Field // the other keys, in order
 }
+
+// Field is a key of an event and its value. Neither forges a line or colours it.
+type Field struct{ Key, Value string }
 
 // Show reads a line tolerantly: a JSON object with a string under "event" is an
 // event. Otherwise the error says what it is instead.
@@ -51,16 +54,22 @@ func (l Line) Show() (Shown, error) {
 	for _, k := range []string{"schema_version", "time", "event"} {
 		delete(m, k)
 	}
-	var b strings.Builder
-	b.WriteString(value.Human(at) + "  " + value.Human(name))
+	s := Shown{Time: value.Human(at), Name: value.Human(name)}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		b.WriteString(" " + value.Human(k) + "=" + value.Human(plain(m[k])))
+		s.Fields = append(s.Fields, Field{value.Human(k), value.Human(plain(m[k]))})
 	}
-	return Shown{Name: name, text: b.String()}, nil
+	return s, nil
 }
 
 // String is the event on one line: time, name, the other keys in order.
-func (s Shown) String() string { return s.text }
+func (s Shown) String() string {
+	var b strings.Builder
+	b.WriteString(s.Time + "  " + s.Name)
+	for _, f := range s.Fields {
+		b.WriteString(" " + f.Key + "=" + f.Value)
+	}
+	return b.String()
+}
 
 // plain is a value without quotes where it reads the same without them.
 func plain(raw json.RawMessage) string {

@@ -27,6 +27,10 @@ func Foreground(tty *os.File, leader ID) (take func() error, err error) {
 	return foreground(tty, leader)
 }
 
+// TakesColours reports whether a terminal acts on escape sequences. A console of
+// Windows is asked to; every other terminal does.
+func TakesColours(tty *os.File) bool { return takesColours(tty) }
+
 // OurTerminal reports whether f is the terminal of our session.
 func OurTerminal(f *os.File) bool { return ourTerminal(f) }
 

@@ -17,6 +17,8 @@ func openTerminal() (*Terminal, error) {
 	return &Terminal{Output: &PipeReader{end: &pipeEnd{f: master, shared: true}}, Child: child, master: master}, nil
 }
 
+func takesColours(*os.File) bool { return true }
+
 func (t *Terminal) sizeFrom(tty *os.File) error {
 	if err := pty.InheritSize(tty, t.master); err != nil {
 		return fmt.Errorf("size the terminal: %w", err)

@@ -57,3 +57,13 @@ func StartDetached(path string, argv, env []string) (*os.Process, error) {
 	return os.StartProcess(path, argv, &os.ProcAttr{Env: env, Files: []*os.File{null, null, null},
 		Sys: &syscall.SysProcAttr{CreationFlags: xwin.DETACHED_PROCESS, NoInheritHandles: true}})
 }
+
+// AskForSequences has a console act on escape sequences (Windows 10, 1511).
+func AskForSequences(console *os.File) error {
+	h := xwin.Handle(console.Fd())
+	var mode uint32
+	if err := xwin.GetConsoleMode(h, &mode); err != nil {
+		return os.NewSyscallError("GetConsoleMode", err)
+	}
+	return os.NewSyscallError("SetConsoleMode", xwin.SetConsoleMode(h, mode|xwin.ENABLE_VIRTUAL_TERMINAL_PROCESSING))
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/belfry-dev/belfry/sys"
 )
@@ -91,8 +90,8 @@ func (a *App) printReport(r hostReport) error {
 	if err := a.printf("%s %s\n\n", r.OS, r.Kernel); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MECHANISM\tUSABLE\tKILL\tLEADER EXIT\tSUPERVISOR DEATH\tHELPER DEATH")
+	t := table{columns: []column{{head: "MECHANISM"}, {head: "USABLE"}, {head: "KILL"}, {head: "LEADER EXIT"},
+		{head: "SUPERVISOR DEATH"}, {head: "HELPER DEATH"}}}
 	for _, rung := range r.Rungs {
 		usable := "no"
 		switch {
@@ -102,10 +101,10 @@ func (a *App) printReport(r hostReport) error {
 			usable = "yes"
 		}
 		g := rung.Guarantee
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", rung.Mechanism, usable,
-			dash(g.Kill), dash(g.LeaderExit), dash(g.SupervisorDeath), dash(g.HelperDeath))
+		t.add(cell{rung.Mechanism, ""}, cell{usable, stateColour(usable)}, cell{dash(g.Kill), ""},
+			cell{dash(g.LeaderExit), ""}, cell{dash(g.SupervisorDeath), ""}, cell{dash(g.HelperDeath), ""})
 	}
-	if err := w.Flush(); err != nil {
+	if err := a.printTable(&t); err != nil {
 		return err
 	}
 	for _, rung := range r.Rungs {
@@ -133,8 +132,7 @@ func (a *App) printLimits(list []limitReport) error {
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LIMIT\tENFORCED\tBY")
+	t := table{columns: []column{{head: "LIMIT"}, {head: "ENFORCED"}, {head: "BY"}}}
 	var why []string
 	for _, l := range list {
 		enforced, by := "yes", l.Mechanism
@@ -145,9 +143,9 @@ func (a *App) printLimits(list []limitReport) error {
 				why = append(why, text)
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", l.Limit, enforced, by)
+		t.add(cell{l.Limit, ""}, cell{enforced, stateColour(enforced)}, cell{by, ""})
 	}
-	if err := w.Flush(); err != nil {
+	if err := a.printTable(&t); err != nil {
 		return err
 	}
 	for _, text := range why {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/belfry-dev/belfry/runner"
@@ -101,18 +100,18 @@ func (a *App) printQualification(ctx context.Context, q qualification) error {
 	if !q.Qualified {
 		verdict = "not qualified"
 	}
-	if err := a.printf("%s in %s\n\n", verdict, value.FormatDuration(time.Duration(q.ElapsedMS)*time.Millisecond)); err != nil {
+	if err := a.printf("%s in %s\n\n", a.screen().paint(verdict, stateColour(verdict)), value.FormatDuration(time.Duration(q.ElapsedMS)*time.Millisecond)); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	t := table{columns: make([]column, 4)}
 	for _, p := range q.Phases {
 		ok := "ok"
 		if !p.OK {
 			ok = "FAILED"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d ms\t%s\n", p.Phase, ok, p.ElapsedMS, orDash(p.Detail))
+		t.add(cell{p.Phase, ""}, cell{ok, stateColour(ok)}, cell{fmt.Sprintf("%d ms", p.ElapsedMS), ""}, cell{orDash(p.Detail), ""})
 	}
-	if err := w.Flush(); err != nil {
+	if err := a.printTable(&t); err != nil {
 		return err
 	}
 	var b strings.Builder

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/belfry-dev/belfry/sys"
 )
@@ -66,12 +66,11 @@ func (a *App) printSweep(r sweepReport) error {
 	if len(r.Swept) == 0 {
 		return a.printf("nothing was left by a killed belfry\n")
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "OUTCOME\tENDED\tCONTAINER")
+	t := table{columns: []column{{head: "OUTCOME"}, {head: "ENDED"}, {head: "CONTAINER", least: 24, path: true}}}
 	for _, s := range r.Swept {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", s.Outcome, s.Ended, dash(s.Container))
+		t.add(cell{s.Outcome, sweptColour(sys.SweepOutcome(s.Outcome))}, cell{strconv.Itoa(s.Ended), ""}, cell{dash(s.Container), ""})
 	}
-	if err := w.Flush(); err != nil {
+	if err := a.printTable(&t); err != nil {
 		return err
 	}
 	for _, s := range r.Swept {
@@ -82,4 +81,12 @@ func (a *App) printSweep(r sweepReport) error {
 		}
 	}
 	return nil
+}
+
+// sweptColour is that of an outcome: there a stale record is one that is done with.
+func sweptColour(o sys.SweepOutcome) string {
+	if o == sys.SweptStale {
+		return faint
+	}
+	return stateColour(string(o))
 }

@@ -22,7 +22,8 @@ func (a *App) eventsCommand() *cobra.Command {
 		Long: `Print the events of a run: one line each for people, or the lines as they are
 with --json. What is no event is told on stderr and passed over, so that a
 stream that was cut stays readable. A run that ended can be named for ten
-minutes; after that its file.
+minutes; after that its file. Colours are for terminals, and left out where
+NO_COLOR is set.
 
 --follow goes on as events are written, and ends after runner_exit, or half a
 second after the runner is gone. --validate checks every line against the
@@ -48,7 +49,7 @@ Exit status:
 		if err != nil {
 			return err
 		}
-		v := &view{app: a, asJSON: f.asJSON.given, validate: f.validate.given}
+		v := &view{app: a, asJSON: f.asJSON.given, validate: f.validate.given, screen: a.screen()}
 		err = v.read(cmd.Context(), path, f.follow.given)
 		switch {
 		case errors.Is(err, runner.ErrNoRunnerExit):
@@ -95,6 +96,7 @@ var errOutput = errors.New("write the output")
 type view struct {
 	app              *App
 	asJSON, validate bool
+	screen           screen
 	lines, bad       int
 }
 
@@ -124,7 +126,7 @@ func (v *view) line(l runner.Line) error {
 	case v.asJSON:
 		return v.print("%s\n", l.Data)
 	}
-	return v.print("%s\n", e)
+	return v.print("%s\n", v.screen.event(e))
 }
 
 func (v *view) print(format string, args ...any) error {

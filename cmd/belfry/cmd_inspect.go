@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/belfry-dev/belfry/runner"
 	"github.com/belfry-dev/belfry/runner/control"
@@ -90,12 +88,11 @@ func (a *App) printInspected(report []inspected) error {
 	if len(report) == 0 {
 		return a.printf("no live runs to inspect\n")
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN_ID\tSTATUS\tERROR")
+	t := table{columns: []column{{head: "RUN_ID"}, {head: "STATUS"}, {head: "ERROR"}}}
 	for _, x := range report {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", shown(x.RunID), x.Status, orDash(x.Error))
+		t.add(cell{shown(x.RunID), ""}, cell{x.Status, stateColour(x.Status)}, cell{orDash(x.Error), ""})
 	}
-	if err := w.Flush(); err != nil {
+	if err := a.printTable(&t); err != nil {
 		return err
 	}
 	for _, x := range report {
@@ -129,12 +126,11 @@ func (a *App) printSnapshot(s control.Snapshot) error {
 	if len(s.Members) == 0 {
 		return a.printf("(none)\n")
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PID\tPPID\tNAME\tSTART_TIME")
+	t := table{columns: []column{{head: "PID"}, {head: "PPID"}, {head: "NAME"}, {head: "START_TIME"}}}
 	for _, m := range s.Members {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", m.PID, number(m.PPID), orDash(m.Name), orDash(m.StartTime))
+		t.add(cell{strconv.Itoa(m.PID), ""}, cell{number(m.PPID), ""}, cell{orDash(m.Name), ""}, cell{orDash(m.StartTime), faint})
 	}
-	return w.Flush()
+	return a.printTable(&t)
 }
 
 // orDash is a text of somebody else's for a person, - for none.

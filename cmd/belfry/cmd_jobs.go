@@ -102,23 +102,19 @@ func (a *App) printJobTable(v *console.View) error {
 		return a.printf("no jobs\n")
 	}
 	now := time.Now()
-	var head []cell
-	for _, text := range []string{"ID", "STATE", "AGE", "LINES", "COMMAND", "LABEL", "SERVER"} {
-		head = append(head, cell{text, bold})
-	}
-	rows := [][]cell{head}
+	t := table{columns: []column{{head: "ID"}, {head: "STATE"}, {head: "AGE"}, {head: "LINES"},
+		{head: "COMMAND", least: 12}, {head: "LABEL", least: 12}, {head: "SERVER", spare: 1}}}
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		label := j.Label
 		if label == "job "+j.ID {
 			label = ""
 		}
-		rows = append(rows, []cell{
-			{shown(j.ID), ""}, {shown(state(&j.Job)), stateColour(&j.Job)}, {ago(j.Started, now), ""}, {lineCount(&j.Job), ""},
-			{orDash(&j.Command), ""}, {orDash(&label), ""}, {whose(j.Source), faint},
-		})
+		is := shown(state(&j.Job))
+		t.add(cell{shown(j.ID), ""}, cell{is, stateColour(is)}, cell{ago(j.Started, now), ""}, cell{lineCount(&j.Job), ""},
+			cell{orDash(&j.Command), ""}, cell{orDash(&label), ""}, cell{whose(j.Source), faint})
 	}
-	return a.printf("%s", table(rows, a.colours()))
+	return a.printTable(&t)
 }
 
 func lineCount(j *control.Job) string {
@@ -126,16 +122,4 @@ func lineCount(j *control.Job) string {
 		return "-"
 	}
 	return fmt.Sprint(j.Counts.StdoutLines + j.Counts.StderrLines)
-}
-
-func stateColour(j *control.Job) string {
-	switch {
-	case j.Ending != "" || j.Queue > 0:
-		return yellow
-	case j.Live():
-		return green
-	case j.State == "failed", j.State == "exited" && j.ExitCode != nil && *j.ExitCode != 0:
-		return red
-	}
-	return faint
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/belfry-dev/belfry/runner/registry"
 	"github.com/spf13/cobra"
@@ -20,7 +18,9 @@ func (a *App) listCommand() *cobra.Command {
 		Long: `List the runs that are registered. A run is live while its runner holds its
 lock, stale when the runner died without taking it off the list (belfry prune
 removes it), and unprobed when the lock cannot be asked. Nothing is changed and
-no runner is spoken to.
+no runner is spoken to. A terminal that is too narrow for all columns is shown
+less of them; a pipe never is. Colours are for terminals, and left out where
+NO_COLOR is set.
 
 Exit status:
   0 listed; also when there is none      100 the command line was not understood
@@ -110,18 +110,20 @@ func (a *App) printRunTable(runs []registry.Entry) error {
 	if len(runs) == 0 {
 		return a.printf("no runs registered\n")
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN_ID\tHEALTH\tSTARTED_AT\tHINT\tARGV_SHA256\tLABELS\tJSONL\tCAPTURE_DIR\tENDPOINT")
+	t := table{columns: []column{{head: "RUN_ID"}, {head: "HEALTH"}, {head: "STARTED_AT"}, {head: "HINT", least: 8},
+		{head: "ARGV_SHA256", spare: 4}, {head: "LABELS", least: 12, spare: 1}, {head: "JSONL", least: 16, path: true, spare: 2},
+		{head: "CAPTURE_DIR", least: 16, path: true, spare: 3}, {head: "ENDPOINT", least: 16, path: true, spare: 5}}}
 	for _, e := range runs {
 		x := listed(e)
 		if x.SHA256 != nil {
 			short := (*x.SHA256)[:12] + "..."
 			x.SHA256 = &short
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", shown(x.RunID), x.Health, x.StartedAt, orDash(x.Hint),
-			orDash(x.SHA256), labelText(x.Labels), orDash(x.JSONL), orDash(x.CaptureDir), orDash(x.Endpoint))
+		t.add(cell{shown(x.RunID), ""}, cell{string(x.Health), stateColour(string(x.Health))}, cell{x.StartedAt, faint},
+			cell{orDash(x.Hint), ""}, cell{orDash(x.SHA256), faint}, cell{labelText(x.Labels), ""}, cell{orDash(x.JSONL), ""},
+			cell{orDash(x.CaptureDir), ""}, cell{orDash(x.Endpoint), faint})
 	}
-	return w.Flush()
+	return a.printTable(&t)
 }
 
 func labelText(labels map[string]string) string {

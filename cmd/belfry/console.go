@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -190,10 +189,3 @@ func (a *App) jobIDs(all bool) cobra.CompletionFunc {
 
 // completionBound is how long a shell is kept waiting for ids.
 const completionBound = 2 * time.Second
-
-// colours reports whether stdout is for a person who wants colours: a terminal,
-// no NO_COLOR, and not a dumb one.
-func (a *App) colours() bool {
-	out, ok := a.Stdout.(*os.File)
-	return ok && isTerminal(out) && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
-}

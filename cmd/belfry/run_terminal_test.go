@@ -22,7 +22,8 @@ type onTerminal struct {
 	more chan []byte
 }
 
-func startOnTerminal(t *testing.T, cmd *exec.Cmd) *onTerminal {
+// startOnTerminal starts one, with further variables.
+func startOnTerminal(t *testing.T, cmd *exec.Cmd, env ...string) *onTerminal {
 	t.Helper()
 	tty, err := sys.OpenTerminal()
 	if err != nil {
@@ -32,6 +33,7 @@ func startOnTerminal(t *testing.T, cmd *exec.Cmd) *onTerminal {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty.Child, tty.Child, tty.Child
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	cmd.Env = append(cmd.Environ(), "BELFRY_REGISTRY_DIR="+filepath.Join(t.TempDir(), "runs"))
+	cmd.Env = append(cmd.Env, env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
