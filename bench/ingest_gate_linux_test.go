@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,45 +148,6 @@ func intake(t *testing.T, b belfry, size, write, rounds int, mostTime, mostCPU f
 	t.Logf("processor time: ours %v; cat's %v; ratio of the bests %.2f, of the medians %.2f, at most %.2f", used, catUsed, best, median, mostCPU)
 	if min(best, median) > mostCPU {
 		t.Errorf("taking that in takes %.2f times the processor time of cat", min(best, median))
-	}
-}
-
-// manyGate: sixty-four jobs that print at once next to sixty-four times cat, from
-// a common start; and how far apart the first and the last end. Where the kernel
-// shares the processor by sessions, sixty-four cats have sixty-four shares of a busy
-// machine and one server has one: the bound is that of a busy machine.
-func manyGate(t *testing.T, b belfry) {
-	const jobs, size = 64, 8_000_000
-	g := gate(t.TempDir())
-	if err := g.make(); err != nil {
-		t.Fatal(err)
-	}
-	argv := helperArgv("pour", strconv.Itoa(size), "64000", string(g))
-	c := b.connect(t, fmt.Sprintf("BELFRY_MAX_CONCURRENT_JOBS=%d", jobs), argv[0])
-	var spreads, catSpreads []float64
-	compare(t, fmt.Sprintf("%d jobs of %d MB at once", jobs, int(size/1e6)), 2, func() (ours, cats figures) {
-		for range 8 {
-			took, spread := atOnce(t, g, jobs, func() (poured, error) {
-				p, _, err := pourIntoCat(argv)
-				return p, err
-			})
-			cats, catSpreads = append(cats, took), append(catSpreads, spread)
-			took, spread = atOnce(t, g, jobs, func() (p poured, err error) {
-				id := begin(t, c, argv...)
-				finish(t, c, id)
-				page := tool(t, c, "output", map[string]any{"job_id": id, "stream": "stderr"})
-				return pouredOf(page.Events[0].Text)
-			})
-			ours, spreads = append(ours, took), append(spreads, spread)
-		}
-		return ours, cats
-	})
-	slices.Sort(spreads)
-	slices.Sort(catSpreads)
-	t.Logf("slowest by fastest: ours best %.2f, median %.2f; cat's best %.2f, median %.2f",
-		spreads[0], spreads[len(spreads)/2], catSpreads[0], catSpreads[len(catSpreads)/2])
-	if most := 1.5 * max(1, catSpreads[0]); spreads[0] > most {
-		t.Errorf("the slowest job takes %.2f times as long as the fastest, more than %.2f", spreads[0], most)
 	}
 }
 

@@ -33,6 +33,9 @@ func TestGate(t *testing.T) {
 		if took <= 0 || spread < 1 {
 			t.Errorf("took %v, spread %v", took, spread)
 		}
+		if took, spread = pourTogether(t, g, 3, argv); took <= 0 || spread < 1 {
+			t.Errorf("together: took %v, spread %v", took, spread)
+		}
 	}
 }
 

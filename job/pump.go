@@ -36,12 +36,18 @@ const (
 // A read of so many bytes shows a writer that waits for its reader: its pipe is
 // made larger, so that they take turns less often. A job that says little has the
 // system's pipe and costs no call for it.
+// Most of all, it lets much be read at a time: each read of a full pipe wakes the
+// writer, and where many write at once that is a change of programs on a processor
+// for each. Those that flood together have pipes of one size, so that they get on
+// alike.
 const (
-	growFrom  = 32 << 10
-	leastPipe = 16 << 10 // what every system's pipe holds
-	pipeSize  = 256 << 10
-	widePipe  = 1 << 20
-	widePipes = 16 // at once in a store: an unprivileged user has 64 MiB of pipes on Linux
+	growFrom   = 32 << 10
+	leastPipe  = 16 << 10 // what every system's pipe holds
+	pipeSize   = 256 << 10
+	floodPipe  = 512 << 10
+	widePipe   = 1 << 20
+	widePipes  = 1  // the first of a store that floods
+	floodPipes = 64 // these, too: an unprivileged user has 64 MiB of pipes on Linux
 )
 
 // sink is where a pump puts what it reads: a ring stream, or a tap. All but
@@ -57,16 +63,16 @@ type sink interface {
 type pump struct {
 	r        *sys.PipeReader
 	s        sink
-	wide     *atomic.Int32 // how many pipes of the store are wide
+	floods   *atomic.Int32 // how many pumps of the store have had a large read
 	asked    int           // bytes that the pipe was asked to hold
 	room     int           // bytes that it holds at least
-	isWide   bool
-	turn     int          // bytes since it last let others have the processor
-	short    time.Time    // when the last read ended, if it was short
-	timer    *time.Timer  // of naps; nil before the first
-	other    *pump        // of the job's other stream; nil if there is none
-	spoke    atomic.Int64 // when it last read something, ns since 1970
-	waits    bool         // it has the other one read first
+	flood    bool          // counted there
+	turn     int           // bytes since it last let others have the processor
+	short    time.Time     // when the last read ended, if it was short
+	timer    *time.Timer   // of naps; nil before the first
+	other    *pump         // of the job's other stream; nil if there is none
+	spoke    atomic.Int64  // when it last read something, ns since 1970
+	waits    bool          // it has the other one read first
 	asleep   atomic.Bool
 	poke     chan chan<- struct{} // has a napping pump read, which then closes what it got
 	moved    atomic.Int64         // bytes committed
@@ -78,7 +84,7 @@ type pump struct {
 }
 
 func (s *Store) newPump(r *sys.PipeReader, to sink) *pump {
-	return &pump{r: r, s: to, room: leastPipe, wide: &s.widePipes, poke: make(chan chan<- struct{}), rush: make(chan struct{}), bounded: make(chan struct{}), eof: make(chan struct{})}
+	return &pump{r: r, s: to, room: leastPipe, floods: &s.floods, poke: make(chan chan<- struct{}), rush: make(chan struct{}), bounded: make(chan struct{}), eof: make(chan struct{})}
 }
 
 // run reads until the last writer closed the pipe, or until close.
@@ -120,8 +126,16 @@ func (p *pump) commit(n int) {
 // rest suits the pace to a read of n bytes, for which there was room for no more
 // if it was full. The error is that of a further read.
 func (p *pump) rest(n int, full bool) error {
-	if n >= growFrom {
-		p.grow(widePipe)
+	if n >= growFrom && !p.flood {
+		p.flood = true
+		switch nth := p.floods.Add(1); {
+		case nth <= widePipes:
+			p.grow(widePipe)
+		case nth <= floodPipes:
+			p.grow(floodPipe)
+		default:
+			p.grow(pipeSize)
+		}
 	}
 	// A writer that is as fast as we are would keep the others waiting until the
 	// runtime takes the processor away, after 10 ms.
@@ -248,14 +262,6 @@ func (p *pump) nap(d time.Duration) (asked chan<- struct{}) {
 
 // grow makes the pipe larger. Best effort: a smaller one is slower, nothing else.
 func (p *pump) grow(size int) {
-	if size == widePipe && !p.isWide {
-		if p.isWide = p.wide.Add(1) <= widePipes; !p.isWide {
-			p.wide.Add(-1)
-		}
-	}
-	if !p.isWide {
-		size = min(size, pipeSize)
-	}
 	if p.asked >= size {
 		return
 	}
@@ -326,8 +332,8 @@ func (p *pump) close() { _ = p.r.Close() }
 // over gives back what the pump had, once, from its goroutine.
 func (p *pump) over() {
 	p.close()
-	if p.isWide {
-		p.wide.Add(-1)
+	if p.flood {
+		p.floods.Add(-1)
 	}
 	close(p.eof)
 }

@@ -24,16 +24,17 @@ func pipeCapacity(t *testing.T, w *os.File) int {
 func TestPumpGrowsThePipe(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		wide int32 // pipes that are wide already
+		had  int32 // pumps that flood already
 		want int
 	}{
 		{"first", 0, widePipe},
-		{"last wide one", widePipes - 1, widePipe},
-		{"no more wide ones", widePipes, pipeSize},
+		{"no more wide ones", widePipes, floodPipe},
+		{"last of many", floodPipes - 1, floodPipe},
+		{"more than many", floodPipes, pipeSize},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &Store{}
-			s.widePipes.Store(c.wide)
+			s.floods.Store(c.had)
 			r, w, err := sys.NewPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -63,8 +64,8 @@ func TestPumpGrowsThePipe(t *testing.T) {
 			}
 			w.Close()
 			<-p.eof
-			if n := s.widePipes.Load(); n != c.wide {
-				t.Errorf("%d wide pipes are left, want %d", n, c.wide)
+			if n := s.floods.Load(); n != c.had {
+				t.Errorf("%d pumps flood, want %d", n, c.had)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ type Store struct {
 	usual    *Guarantee     // of the newest record; the others mostly have the same
 	sweep    sweeper
 
-	widePipes atomic.Int32 // see pump.grow
+	floods atomic.Int32 // see pump.rest
 
 	adopting sync.Mutex      // before mu
 	staying  context.Context // ends when detached jobs are let go

@@ -6,10 +6,11 @@ import (
 )
 
 const (
-	firstChunk = 4 << 10  // a job that says little costs little
-	fullChunk  = 64 << 10 // what chunks grow to, and the only size that is recycled
-	minSpace   = 16 << 10 // a full chunk with less room is closed
-	freeChunks = 2        // recycled chunks a stream holds ready
+	firstChunk = 4 << 10   // a job that says little costs little
+	fullChunk  = 64 << 10  // what chunks grow to
+	floodChunk = 256 << 10 // what they grow to once a read has filled such a one
+	minSpace   = 16 << 10  // a full chunk with less room is closed
+	freeRoom   = 128 << 10 // of recycled chunks a stream holds ready, or one chunk
 
 	// Index pages double: page k has room for 1<<(k+shift) entries, so the
 	// table is a small fixed array and a short chunk has a short index.

@@ -8,9 +8,11 @@
 //
 // # Structure
 //
-// A stream is a list of append-only chunks. A chunk holds bytes as they were read,
-// the offset behind each line, and runs, which give consecutive lines their
-// numbers and time. A table finds chunks by a running id. What is kept is a window
+// A stream is a list of append-only chunks: of up to 64 KiB, and of 256 where a
+// read has filled such a one, so that a reader of a flood takes much at a time. While
+// it lasts a stream takes up to 1.8 times its text in memory. A chunk holds bytes
+// as they were read, the offset behind each line, and runs, which give consecutive
+// lines their numbers and time. A table finds chunks by a running id. What is kept is a window
 // of lines that ends at the newest: the writer moves its floor by arithmetic on
 // positions, takes chunks below it out of the table, and fills them again. Nothing
 // is decoded when it is written; carriage returns and ill-formed UTF-8 are seen to

@@ -108,6 +108,34 @@ func TestSpace(t *testing.T) {
 	}
 }
 
+// TestFlood: who fills all the room there is gets more of it, others do not.
+func TestFlood(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		left  int // unused of each Space
+		chunk int
+	}{{"fills it", 0, floodChunk}, {"nearly fills it", 1, fullChunk}} {
+		s := NewJob(Limits{}, nil).Stream(Stdout)
+		line := []byte(strings.Repeat("x", 79) + "\n")
+		most, ready := 0, 0
+		for range 100 {
+			b := s.Space()
+			most = max(most, len(b))
+			n := len(b) - c.left
+			for at := 0; at < n; at += copy(b[at:n], line) {
+			}
+			s.Commit(n)
+			ready = len(s.win.free)
+		}
+		if got := len(s.cur.buf); got != c.chunk || most > c.chunk || most < c.chunk-minSpace {
+			t.Errorf("who %s has chunks of %d bytes and at most %d at a time, want %d", c.name, got, most, c.chunk)
+		}
+		if room := ready * c.chunk; room > max(freeRoom, c.chunk) {
+			t.Errorf("who %s has %d bytes ready", c.name, room)
+		}
+	}
+}
+
 // TestOverrun closes more chunks early than the table has slots: the oldest go,
 // and are counted.
 func TestOverrun(t *testing.T) {

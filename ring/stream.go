@@ -28,6 +28,7 @@ type Stream struct {
 	fill    int    // bytes in cur
 	lent    int    // bytes that the last Space gave
 	mean    int    // mean line length of the last batch
+	size    int    // what chunks grow to, and the only size that is recycled
 	gone    bool   // reclaimed
 	scratch []byte // what a reclaimed stream reads into
 	win     window
@@ -75,6 +76,10 @@ func (s *Stream) Commit(n int) {
 	if n < 0 || n > s.lent {
 		s.mu.Unlock()
 		panic("ring: Commit of more than Space gave")
+	}
+	if n == s.lent && n >= minSpace && s.size == fullChunk && len(s.cur.buf) == fullChunk {
+		// The writer is ahead of the reader, who should take more at a time.
+		s.size, s.win.free = floodChunk, nil
 	}
 	s.lent = 0
 	if n == 0 {

@@ -64,7 +64,7 @@ func (s *Stream) begin() {
 	c.first = s.win.lines // not 0 after Load
 	t := newTable(s.job.limits)
 	t.at(0).Store(c)
-	s.cur = c
+	s.cur, s.size = c, fullChunk
 	s.table.Store(t)
 }
 
@@ -73,7 +73,7 @@ func (s *Stream) begin() {
 func (s *Stream) roll() {
 	old, t := s.cur, s.table.Load()
 	tail := s.fill - s.start
-	c := s.fresh(max(firstChunk, min(2*len(old.buf), fullChunk)), tail)
+	c := s.fresh(max(firstChunk, min(2*len(old.buf), s.size)), tail)
 	c.id, c.first, c.text = old.id, old.first, old.text
 	if s.n > 0 {
 		c.id++
@@ -101,10 +101,10 @@ func (s *Stream) fresh(size, tail int) *chunk {
 	for size < tail+minSpace {
 		size *= 2
 	}
-	if size > fullChunk {
+	if size > s.size {
 		size = max(min(size, s.job.limits.MaxLine+fullChunk), tail+minSpace)
 	}
-	if n := len(s.win.free); n > 0 && size == fullChunk {
+	if n := len(s.win.free); n > 0 && size == s.size {
 		c := s.win.free[n-1]
 		s.win.free = s.win.free[:n-1]
 		return c
@@ -115,7 +115,7 @@ func (s *Stream) fresh(size, tail int) *chunk {
 // recycle keeps a chunk that is out of the table for later, if it can be had
 // for the writer alone. A reader still in it leaves it to the collector.
 func (s *Stream) recycle(c *chunk) {
-	if len(s.win.free) < freeChunks && len(c.buf) == fullChunk && !c.tight && c.seize() {
+	if (len(s.win.free) == 0 || (len(s.win.free)+1)*s.size <= freeRoom) && len(c.buf) == s.size && !c.tight && c.seize() {
 		s.win.free = append(s.win.free, c)
 	}
 }
