@@ -44,7 +44,11 @@ func (h *linuxHost) divide(parent string, own bool, in *scope) (*cgroupRung, map
 	if own && len(give) > 0 && !linux.IsCgroupRoot(parent) {
 		var others string
 		if ours, others = h.foreigners(g); others != "" {
-			return nil, allLack(noLimit{LimitNotDelegated, parent + " holds processes of others beside this one: " + others, delegateRemedy()})
+			remedy := delegateRemedy()
+			if h.besideKin(g) {
+				remedy = kinRemedy
+			}
+			return nil, allLack(noLimit{LimitNotDelegated, parent + " holds processes of others beside this one: " + others, remedy})
 		}
 	}
 	if err := r.settle(g, ours, give); err != nil {
@@ -60,6 +64,27 @@ func (h *linuxHost) divide(parent string, own bool, in *scope) (*cgroupRung, map
 		return nil, allLack(noLimit{LimitCannotEnter, err.Error(), delegateRemedy()})
 	}
 	return r, r.lacks
+}
+
+// kinRemedy is for two of this program in one group, such as a server and what
+// supervises a job that is to outlive it: neither may move the other.
+const kinRemedy = "one of them is belfry itself: run the job without detach, or start belfry in a writable cgroup v2 group " +
+	"that is alone below another one which is writable and holds no process"
+
+// besideKin reports whether a stranger in a group runs this very program.
+func (h *linuxHost) besideKin(g *linux.Cgroup) bool {
+	mine, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return false
+	}
+	pids, _, err := g.OwnProcs()
+	return err == nil && slices.ContainsFunc(pids, func(pid int) bool {
+		if _, ours := h.started(pid); ours {
+			return false
+		}
+		fi, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+		return err == nil && os.SameFile(mine, fi)
+	})
 }
 
 // notOurs is why a group cannot be divided.

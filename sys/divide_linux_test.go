@@ -70,7 +70,11 @@ func dividesItsOwn(args []string) int {
 		fmt.Println("error", err)
 		return 1
 	}
-	dir, why := sys.Divide(h, args[0], true)
+	parent, own := args[0], true
+	if above := filepath.Dir(parent); filepath.Base(parent) == "home" && sys.IsOurs(above, parent) {
+		parent, own = above, false
+	}
+	dir, why := sys.Divide(h, parent, own)
 	fmt.Printf("divided %q %q %s\n", dir, why, ownGroup())
 	in.Scan()
 	fmt.Printf("closed %v %s\n", h.Close(), ownGroup())
@@ -168,17 +172,16 @@ func TestDivideMovesAside(t *testing.T) {
 func TestDivideNotBesideOthers(t *testing.T) {
 	controller := someController(t)
 	group := groupFor(t)
-	path, argv, env := systest.Command("sleep")
-	other := &exec.Cmd{Path: path, Args: argv, Env: env}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { other.Process.Kill(); other.Wait() }()
-	if err := os.WriteFile(group+"/cgroup.procs", fmt.Append(nil, other.Process.Pid), 0); err != nil {
+	path, err := exec.LookPath("sleep")
+	if err != nil {
 		t.Skip(err)
 	}
-	d := newDivider(t, group, filepath.Join(t.TempDir(), "records"), controller)
+	other := &exec.Cmd{Path: path, Args: []string{"sleep", "300"}}
+	d := besideDivider(t, group, controller, other)
 	line := d.next(t)
+	if strings.Contains(line, "belfry itself") {
+		t.Errorf("%q", line)
+	}
 	if !strings.Contains(line, string(sys.LimitNotDelegated)) || !strings.Contains(line, fmt.Sprint(other.Process.Pid, " (")) {
 		t.Errorf("%q does not name %d", line, other.Process.Pid)
 	}
@@ -188,6 +191,88 @@ func TestDivideNotBesideOthers(t *testing.T) {
 	d.next(t)
 	fmt.Fprintln(d.in)
 	d.cmd.Wait()
+}
+
+// TestDivideNotBesideKin: a stranger that is this program itself is told as that:
+// the server is one for the supervisor of a job that is to outlive it.
+func TestDivideNotBesideKin(t *testing.T) {
+	controller := someController(t)
+	group := groupFor(t)
+	path, argv, env := systest.Command("sleep")
+	d := besideDivider(t, group, controller, &exec.Cmd{Path: path, Args: argv, Env: env})
+	if line := d.next(t); !strings.Contains(line, string(sys.LimitNotDelegated)) || !strings.Contains(line, "belfry itself: run the job without detach") {
+		t.Errorf("%q", line)
+	}
+	d.next(t)
+	fmt.Fprintln(d.in)
+	d.cmd.Wait()
+}
+
+// besideDivider starts a divider in a group that holds another process.
+func besideDivider(t *testing.T, group, controller string, other *exec.Cmd) *divider {
+	t.Helper()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
+	if err := os.WriteFile(group+"/cgroup.procs", fmt.Append(nil, other.Process.Pid), 0); err != nil {
+		t.Skip(err)
+	}
+	return newDivider(t, group, filepath.Join(t.TempDir(), "records"), controller)
+}
+
+// TestDivideAboveTwice: two of this program in one group, whose group above was
+// left to it, make their containers beside each other there, and the end of one
+// leaves those of the other: a server and the supervisor of a detached job.
+func TestDivideAboveTwice(t *testing.T) {
+	controller := someController(t)
+	top := groupFor(t)
+	if err := os.WriteFile(top+"/cgroup.subtree_control", []byte("+"+controller), 0); err != nil {
+		t.Skip(err)
+	}
+	above := filepath.Join(top, "above")
+	home := filepath.Join(above, "home")
+	for _, dir := range []string{above, home} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Errorf("something was left: %v", err)
+			}
+		})
+	}
+	records := filepath.Join(t.TempDir(), "records")
+	var dirs []string
+	var both []*divider
+	for range 2 {
+		d := newDivider(t, home, records, controller)
+		var dir, why, own string
+		line := d.next(t)
+		if _, err := fmt.Sscanf(line, "divided %q %q %s", &dir, &why, &own); err != nil || why != "" {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if filepath.Dir(dir) != above || filepath.Base(own) != "home" {
+			t.Errorf("containers in %s, the supervisor in %s", dir, own)
+		}
+		dirs, both = append(dirs, dir), append(both, d)
+	}
+	if line := both[0].next(t); !strings.HasPrefix(line, "closed <nil>") {
+		t.Error(line)
+	}
+	if _, err := os.Stat(dirs[0]); !os.IsNotExist(err) {
+		t.Errorf("left: %v", err)
+	}
+	if got := read(t, dirs[1]+"/cgroup.controllers"); got != controller {
+		t.Errorf("the other has %q", got)
+	}
+	if line := both[1].next(t); !strings.HasPrefix(line, "closed <nil>") {
+		t.Error(line)
+	}
+	for _, d := range both {
+		fmt.Fprintln(d.in)
+		d.cmd.Wait()
+	}
 }
 
 // TestSweepOfALeaf: what a supervisor that moved aside leaves when it is killed

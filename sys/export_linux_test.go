@@ -129,6 +129,9 @@ func WithControllers(names ...string) (after func()) {
 	return func() { controllers = was }
 }
 
+// IsOurs tells whether a process in home may divide the group above.
+func IsOurs(above, home string) bool { return isOurs(above, home) }
+
 // Divide makes the directory for containers with limits below a group, as the
 // first start with limits does, and tells why not.
 func Divide(h Host, parent string, own bool) (dir, why string) {
@@ -136,7 +139,7 @@ func Divide(h Host, parent string, own bool) (dir, why string) {
 	r, lacks := host.divide(parent, own, nil)
 	if r == nil {
 		for _, no := range lacks {
-			why = string(no.reason) + ": " + no.detail
+			why = string(no.reason) + ": " + no.detail + "; " + no.remedy
 		}
 		return "", why
 	}
