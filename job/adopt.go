@@ -24,6 +24,19 @@ func (s *Store) adopt(id string) {
 	defer s.adopting.Unlock()
 	bound := time.NewTimer(adoptBound)
 	defer bound.Stop()
+	s.readAllBack(id, bound.C)
+	waiting := s.cfg.Detacher.Waiting(id)
+	if id != "" && len(waiting) > 0 {
+		// It has its turn after those that run and those that waited before it.
+		s.readAllBack("", bound.C)
+		waiting = append(waiting, s.cfg.Detacher.Waiting("")...)
+	}
+	s.takeUp(waiting)
+}
+
+// readAllBack shows adopted jobs, and returns when they are read or the time is
+// over; what is not read by then comes by itself.
+func (s *Store) readAllBack(id string, bound <-chan time.Time) {
 	var reading []<-chan struct{}
 	for _, h := range s.cfg.Detacher.Adopt(id) {
 		if read := s.readBack(h); read != nil {
@@ -33,8 +46,8 @@ func (s *Store) adopt(id string) {
 	for _, read := range reading {
 		select {
 		case <-read:
-		case <-bound.C:
-			return // the others come by themselves
+		case <-bound:
+			return
 		}
 	}
 }
@@ -66,15 +79,7 @@ func (s *Store) readBack(h Owned) <-chan struct{} {
 // enter brings an adopted job to its place in the order of creation.
 func (s *Store) enter(j *Job, m *mirror) {
 	s.mu.Lock()
-	at := s.order.Back()
-	for at != nil && at.Value.(entry).createdAt().After(j.rec.Created) {
-		at = at.Prev()
-	}
-	if at == nil {
-		s.jobs[j.id] = s.order.PushFront(j)
-	} else {
-		s.jobs[j.id] = s.order.InsertAfter(j, at)
-	}
+	s.placeInOrderLocked(j)
 	if j.rec.Terminal() {
 		m.freed = true
 		s.finished++
@@ -88,6 +93,18 @@ func (s *Store) enter(j *Job, m *mirror) {
 	s.mu.Unlock()
 	m.read()
 	s.bus.publish(Event{EventCreated, j})
+}
+
+func (s *Store) placeInOrderLocked(j *Job) {
+	at := s.order.Back()
+	for at != nil && at.Value.(entry).createdAt().After(j.rec.Created) {
+		at = at.Prev()
+	}
+	if at == nil {
+		s.jobs[j.id] = s.order.PushFront(j)
+	} else {
+		s.jobs[j.id] = s.order.InsertAfter(j, at)
+	}
 }
 
 func (j *Job) createdAt() time.Time {

@@ -17,7 +17,8 @@ func (s *Store) isClosing() bool {
 // shutdown grace, hard kill) and returns when all are recorded. When ctx ends
 // first the grace is over: every tree is killed hard at once, and Close still
 // waits for the outcome. It never abandons a job but those that are detached,
-// which go on, and may be called again.
+// which go on or, where they wait for a place, go on waiting, and may be called
+// again.
 func (s *Store) Close(ctx context.Context) {
 	s.mu.Lock()
 	first := !s.closing
@@ -26,7 +27,7 @@ func (s *Store) Close(ctx context.Context) {
 	s.queue = nil
 	var live []*Job
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if j, whole := e.Value.(*Job); whole && !closed(j.done) && (!j.detach || j.place.Load() > 0) {
+		if j, whole := e.Value.(*Job); whole && !closed(j.done) && !j.detach {
 			live = append(live, j)
 		}
 	}
@@ -35,7 +36,7 @@ func (s *Store) Close(ctx context.Context) {
 	s.leave()
 	for _, j := range queued {
 		j.place.Store(0)
-		j.cancelQueued(ByShutdown, QueueDrained)
+		j.leaveQueue()
 	}
 	s.endAll(live, s.cfg.shutdownGrace())
 	for _, j := range live {

@@ -19,6 +19,14 @@ type Detacher interface {
 	// Adopt takes over the jobs that earlier stores have left, those that ended
 	// meanwhile too: of all with the id "", else of that one.
 	Adopt(id string) []Owned
+	// Keep notes a job that waits for a place, so that it outlives the store.
+	// The error is as that of Detach.
+	Keep(o *Order) error
+	// Forget drops what Keep noted of a job that will not be started.
+	Forget(id string)
+	// Waiting takes over the jobs that earlier stores have noted and not started:
+	// of all with the id "", else of that one.
+	Waiting(id string) []*Order
 }
 
 // ErrLost is returned by Follow when a supervisor was killed and left no outcome.
@@ -110,6 +118,7 @@ func (j *Job) order() Order {
 // launchDetached has a supervisor start the job and shows it until it is over
 // or this store is.
 func (j *Job) launchDetached() {
+	j.awaitKept()
 	h, err := j.store.cfg.Detacher.Detach(context.Background(), j.order())
 	if err != nil {
 		j.refuse(refusalOf(err), false)
@@ -143,8 +152,10 @@ func (j *Job) killDetached(ctx context.Context, sig sys.Signal, grace time.Durat
 	}
 	if m := j.detached(); m != nil && !j.terminal() {
 		return m.owned.Signal(ctx, sig, grace)
+	} else if m == nil && closed(j.left) {
+		return errLeft // it waited, and goes on waiting
 	}
 	return nil
 }
 
-var errLeft = errors.New("this server is ending and has let go of the job, which goes on")
+var errLeft = errors.New("this server is ending and has let go of the job, which goes on or waits for the next server")

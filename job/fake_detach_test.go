@@ -93,6 +93,37 @@ type fakeDetacher struct {
 	detach func(o Order) (Owned, error)
 	mu     sync.Mutex
 	left   []Owned // by earlier stores
+	noKeep error
+	kept   []Order // wait, and are this store's
+	waits  []Order // by earlier stores
+}
+
+func (d *fakeDetacher) Keep(o *Order) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.noKeep == nil {
+		d.kept = append(d.kept, *o)
+	}
+	return d.noKeep
+}
+
+func (d *fakeDetacher) Forget(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = slices.DeleteFunc(d.kept, func(o Order) bool { return o.ID == id })
+}
+
+func (d *fakeDetacher) Waiting(id string) (out []*Order) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waits = slices.DeleteFunc(d.waits, func(o Order) bool {
+		if id == "" || o.ID == id {
+			out = append(out, &o)
+			return true
+		}
+		return false
+	})
+	return out
 }
 
 func (d *fakeDetacher) Detach(_ context.Context, o Order) (Owned, error) { return d.detach(o) }

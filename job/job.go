@@ -37,6 +37,7 @@ type Job struct {
 	pumps []*pump // written before the job runs; its owner and letGo need no lock to read them
 
 	mirror *mirror // under mu; nil: this process is the supervisor
+	kept   *kept   // nil: it is not to be detached, or has a supervisor
 	tee    *tee    // nil: not recorded
 }
 
@@ -57,7 +58,7 @@ func newJob(s *Store, sp Spec, p plan, now time.Time) *Job {
 		asks: make(chan ask),
 	}
 	if sp.Detach {
-		j.left = make(chan struct{})
+		j.left, j.kept = make(chan struct{}), &kept{}
 	}
 	j.ring.Store(ring.NewJob(ring.DefaultLimits, nil))
 	j.rec = Snapshot{ID: j.id, State: Starting, Command: sp.summary(), Created: now, Label: label}

@@ -47,6 +47,11 @@ func (s *Store) free() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slots--
+	s.startQueuedLocked()
+}
+
+// startQueuedLocked starts what waits as far as there are slots.
+func (s *Store) startQueuedLocked() {
 	for !s.closing && len(s.queue) > 0 && s.slots < s.cfg.maxRunning() {
 		next := s.queue[0]
 		s.queue = slices.Delete(s.queue, 0, 1)

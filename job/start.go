@@ -37,7 +37,7 @@ func (j *Job) refuse(no *refusal, born bool) {
 func (j *Job) launch() {
 	defer j.store.live.Done()
 	if j.store.isClosing() {
-		j.cancelQueued(ByShutdown, QueueDrained)
+		j.leaveQueue()
 		j.store.free()
 		return
 	}

@@ -109,11 +109,10 @@ func (s *Store) Run(ctx context.Context, sp Spec) (*Job, error) {
 		s.bus.publish(Event{EventCreated, j})
 		return j, nil
 	}
-	started, err := s.admit(j)
+	started, err := s.admitAndKeep(j)
 	if err != nil {
 		return nil, err
 	}
-	s.bus.publish(Event{EventCreated, j})
 	if started {
 		verdict := time.NewTimer(spawnVerdict)
 		defer verdict.Stop()

@@ -18,11 +18,7 @@ func Supervise(c Config, o Order, record func(j *Job) (Recorder, error)) (*Store
 	if err != nil {
 		return nil, nil, err
 	}
-	j := newJob(s, Spec{
-		Command: o.Argv, Label: &o.Label, Deadline: o.Deadline, OnExit: o.OnExit, MergeStderr: o.MergeStderr,
-		Contain: o.Contain, AllowWeaker: o.AllowWeaker, Limits: o.Limits,
-	}, plan{path: o.Path, argv: o.Argv, env: o.Env, dir: o.Dir, umask: o.Umask, approved: o.Approved}, o.Created)
-	j.id, j.rec.ID, j.rec.Command, j.rec.Client = o.ID, o.ID, o.Command, o.Client
+	j := newOrdered(s, &o, false)
 	r, err := record(j)
 	if err != nil {
 		return nil, nil, err

@@ -29,16 +29,16 @@ func (a *App) console() (console.Console, error) {
 	return console.Console{Servers: registry.OpenServers(servers), Runs: registry.Open(runs)}, nil
 }
 
-// look asks whoever runs; with ended also for the jobs that are over and that no
-// server has.
+// look asks whoever runs, and for the jobs that wait and that no server has; with
+// ended also for those that are over.
 func (a *App) look(ctx context.Context, ended bool) (console.Console, console.View, error) {
 	c, err := a.console()
 	if err != nil {
 		return c, console.View{}, err
 	}
 	// Without a state directory no job was detached.
-	if state, err := sys.StateDir(a.Env); ended && err == nil {
-		c.Shelf = detach.Shelf{State: state}
+	if state, err := sys.StateDir(a.Env); err == nil {
+		c.Shelf = detach.Shelf{State: state, Live: !ended}
 	}
 	v, err := c.Look(ctx)
 	if err != nil {

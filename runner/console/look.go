@@ -1,11 +1,11 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +31,7 @@ type Source struct {
 	Scope   string          // of a daemon
 	PID     int             // 0 where it did not answer
 	Release string          // of its binary, where it answered
-	Health  registry.Health // or Ended
+	Health  registry.Health // or Ended, or Waiting
 	// Err is why nothing is known of its jobs.
 	Err error
 
@@ -39,8 +39,13 @@ type Source struct {
 	desk  control.Desk // of what has no endpoint any more
 }
 
-// Ended is the health of a run that is over, and left what its job said.
-const Ended registry.Health = "ended"
+// The healths of what no server has.
+const (
+	// Ended is a run that is over, and left what its job said.
+	Ended registry.Health = "ended"
+	// Waiting is a job that waits for a place, which the next server gives it.
+	Waiting registry.Health = "waiting"
+)
 
 // Job is a job and whose it is.
 type Job struct {
@@ -184,7 +189,11 @@ func (v *View) add(a *answer) {
 // addEnded comes after the servers were asked: one that was has taken its jobs.
 func (v *View) addEnded(d control.Desk) {
 	for _, j := range d.Jobs() {
-		v.Jobs = append(v.Jobs, Job{j, &Source{ID: j.ID, Role: d.About().Role, Health: Ended, desk: d}})
+		health := Ended
+		if j.Live() {
+			health = Waiting
+		}
+		v.Jobs = append(v.Jobs, Job{j, &Source{ID: j.ID, Role: d.About().Role, Health: health, desk: d}})
 	}
 }
 
@@ -198,14 +207,16 @@ func (v *View) sort() {
 		}
 	}
 	v.Jobs = slices.DeleteFunc(v.Jobs, func(j Job) bool { return j.Source.runs() && served[j.ID] })
-	slices.SortStableFunc(v.Jobs, func(a, b Job) int {
+	// Not by slices.SortStableFunc, which is 8 KB of code for each struct.
+	sort.SliceStable(v.Jobs, func(i, j int) bool {
+		a, b := &v.Jobs[i], &v.Jobs[j]
 		switch live := a.Live(); {
-		case live != b.Live() && live:
-			return -1
 		case live != b.Live():
-			return 1
+			return live
+		case a.Started != b.Started:
+			return a.Started > b.Started
 		}
-		return cmp.Or(strings.Compare(b.Started, a.Started), strings.Compare(a.ID, b.ID))
+		return a.ID < b.ID
 	})
 }
 

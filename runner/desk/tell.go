@@ -43,3 +43,16 @@ func stamp(t time.Time) string {
 	}
 	return t.UTC().Format(timeForm)
 }
+
+// Waiting is the job of an order that waits for a place.
+func Waiting(o *job.Order) control.Job {
+	return tell(&job.Snapshot{ID: o.ID, State: job.Starting, Label: o.Label, Command: o.Command, Client: o.Client, Created: o.Created})
+}
+
+// Cancelled is that job once it was taken away while it waited.
+func Cancelled(j control.Job) control.Job {
+	proved := true
+	j.State, j.EndedBy, j.Signal, j.Confirmed = string(job.Killed), string(job.ByQueueCancelled), job.QueueCancelled, &proved
+	j.Ended = stamp(time.Now())
+	return j
+}

@@ -9,6 +9,8 @@
 //	supervisor.lock held by the job's supervisor for life
 //	supervisor.json where the supervisor is controlled
 //	supervisor.log  what it said on standard error
+//	order.json      what to start, as long as that has not begun
+//	waiting         nothing: the job waits for a place, and no supervisor has begun
 //	aside           room for the end of the journal on a disk that is full
 //	journal.N       the output and the record; two at most, of bounded size
 //

@@ -30,6 +30,7 @@ const logTail = 1 << 10
 type said struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
+	Taken bool   `json:"taken,omitempty"` // another supervisor has, or had, the job
 }
 
 // The remedies.
@@ -40,12 +41,30 @@ const (
 	remedyAgain = "try again, or run the job without detach"
 )
 
+var errTaken = errors.New("another supervisor has the job")
+
 var errInside = errors.New("the server is a member of a contained tree, with which the job would end")
 
 // Detach starts a supervisor for a job.
 func (p *Place) Detach(ctx context.Context, o job.Order) (job.Owned, error) {
+	dir, err := p.folderOf(&o)
+	if err != nil {
+		return nil, err
+	}
+	// One that is there already was started by a server that died then.
+	if err := p.launch(ctx, dir); err != nil && !errors.Is(err, errTaken) {
+		os.RemoveAll(dir) // Best effort: prune removes it.
+		return nil, &job.DetachError{Err: err, Remedy: remedyAgain}
+	}
+	// Best effort: it says nothing where there is a supervisor.
+	_ = os.Remove(filepath.Join(dir, waitingName))
+	return &owned{id: o.ID, dir: dir}, nil
+}
+
+// accept makes the folder of a job that may be detached.
+func (p *Place) accept(o *job.Order) (string, error) {
 	if !o.AllowWeaker && sys.InsideTree() {
-		return nil, &job.DetachError{Err: errInside, Remedy: remedyTree}
+		return "", &job.DetachError{Err: errInside, Remedy: remedyTree}
 	}
 	dir, err := p.folder(o)
 	if err != nil {
@@ -53,17 +72,13 @@ func (p *Place) Detach(ctx context.Context, o job.Order) (job.Owned, error) {
 		if errors.Is(err, sys.ErrUnsafeDir) {
 			remedy = remedySafe
 		}
-		return nil, &job.DetachError{Err: err, Remedy: remedy}
+		return "", &job.DetachError{Err: err, Remedy: remedy}
 	}
-	if err := p.launch(ctx, dir); err != nil {
-		os.RemoveAll(dir) // Best effort: prune removes it.
-		return nil, &job.DetachError{Err: err, Remedy: remedyAgain}
-	}
-	return &owned{id: o.ID, dir: dir}, nil
+	return dir, nil
 }
 
 // folder makes the folder of a job, which is this server's from the beginning.
-func (p *Place) folder(o job.Order) (string, error) {
+func (p *Place) folder(o *job.Order) (string, error) {
 	order, err := json.Marshal(o)
 	if err != nil {
 		return "", err
@@ -131,6 +146,8 @@ func (p *Place) launch(ctx context.Context, dir string) error {
 		return fmt.Errorf("its supervisor did not start within %v", startLimit)
 	case err != nil:
 		return fmt.Errorf("its supervisor ended before it had the job%s", tailOf(filepath.Join(dir, logName)))
+	case s.Taken:
+		return errTaken
 	case !s.OK:
 		return errors.New(s.Error)
 	}

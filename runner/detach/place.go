@@ -49,6 +49,7 @@ type Place struct {
 	owner  string        // this server's name among the owners; "" before the first job
 	lock   *sys.FileLock // held as long as this server lives
 	mine   map[string]bool
+	kept   map[string]bool // of mine: they wait, and have a folder
 	tidied time.Time
 	warned sync.Map // of texts
 }
@@ -78,7 +79,7 @@ const ReadyVar = "BELFRY_SUPERVISOR_READY"
 // Open names the place of a scope below the state directory; nothing is made. An
 // err, why there is no such directory, is told when a job is to be detached.
 func Open(state string, err error, scope string, s Starter) *Place {
-	return &Place{state: state, dir: filepath.Join(state, "detached", scope), err: err, start: s, mine: map[string]bool{}}
+	return &Place{state: state, dir: filepath.Join(state, "detached", scope), err: err, start: s, mine: map[string]bool{}, kept: map[string]bool{}}
 }
 
 // Close gives up every job that it has, so that another server may adopt it.
@@ -145,10 +146,26 @@ func private(place string) error {
 func (p *Place) Adopt(id string) []job.Owned {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var taken []job.Owned
+	for _, id := range p.takeLocked(id, hasJournal) {
+		taken = append(taken, &owned{id: id, dir: filepath.Join(p.dir, id), warn: p.warn})
+	}
+	return taken
+}
+
+// hasJournal reports whether there is something to read of the job of a folder.
+func hasJournal(dir string) bool {
+	n, err := newest(dir)
+	return err == nil && n > 0
+}
+
+// takeLocked makes those jobs this server's that have what is wanted and that no
+// living server has: of all with the id "", else of that one.
+func (p *Place) takeLocked(id string, has func(dir string) bool) (taken []string) {
 	if p.err != nil {
 		return nil
 	}
-	free := p.freeLocked(id)
+	free := p.freeLocked(id, has)
 	if len(free) == 0 {
 		return nil
 	}
@@ -165,10 +182,9 @@ func (p *Place) Adopt(id string) []job.Owned {
 	}
 	defer unlock()
 	p.clearOwners()
-	var taken []job.Owned
 	for _, id := range free {
 		dir := filepath.Join(p.dir, id)
-		if !p.isFree(dir) {
+		if !p.isFree(dir) || !has(dir) {
 			continue
 		}
 		if err := setOwner(filepath.Join(dir, ownerName), p.owner); err != nil {
@@ -176,14 +192,13 @@ func (p *Place) Adopt(id string) []job.Owned {
 			continue
 		}
 		p.mine[id] = true
-		taken = append(taken, &owned{id: id, dir: dir, warn: p.warn})
+		taken = append(taken, id)
 	}
 	return taken
 }
 
-// freeLocked lists the jobs that nobody has and of which there is something to
-// read.
-func (p *Place) freeLocked(id string) (free []string) {
+// freeLocked lists the jobs that nobody has and that have what is wanted.
+func (p *Place) freeLocked(id string, has func(dir string) bool) (free []string) {
 	ids := []string{id}
 	if id == "" {
 		names, err := os.ReadDir(p.dir)
@@ -198,11 +213,7 @@ func (p *Place) freeLocked(id string) (free []string) {
 		}
 	}
 	for _, id := range ids {
-		dir := filepath.Join(p.dir, id)
-		if p.mine[id] || !p.isFree(dir) {
-			continue
-		}
-		if n, err := newest(dir); err == nil && n > 0 {
+		if dir := filepath.Join(p.dir, id); !p.mine[id] && has(dir) && p.isFree(dir) {
 			free = append(free, id)
 		}
 	}

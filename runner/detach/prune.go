@@ -54,7 +54,7 @@ func prune(state string, now time.Time, age time.Duration, most int64) (done Pru
 		if kept += e.size; kept <= most && now.Sub(e.at) <= age {
 			continue
 		}
-		removed, err := e.remove()
+		removed, err := e.remove(nil)
 		failed = errors.Join(failed, err)
 		if !removed {
 			continue
@@ -65,8 +65,9 @@ func prune(state string, now time.Time, age time.Duration, most int64) (done Pru
 	return done, failed
 }
 
-// remove removes a folder unless somebody has adopted the job meanwhile.
-func (e ended) remove() (bool, error) {
+// remove removes a folder unless somebody has adopted the job meanwhile, or it is
+// not any more what still, unless nil, asks for.
+func (e ended) remove(still func(dir string) bool) (bool, error) {
 	p := &Place{dir: filepath.Dir(e.dir)}
 	ctx, cancel := context.WithTimeout(context.Background(), lockBound)
 	defer cancel()
@@ -75,15 +76,15 @@ func (e ended) remove() (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	if !p.isFree(e.dir) {
+	if !p.isFree(e.dir) || still != nil && !still(e.dir) {
 		return false, nil
 	}
 	err = os.RemoveAll(e.dir)
 	return err == nil, err
 }
 
-// endedBelow lists the ended jobs of all places that nobody has. A folder
-// without a journal has no end: its time is zero.
+// endedBelow lists the jobs of all places that nobody has and that have ended or
+// wait. A folder that is of neither has no end: its time is zero.
 func endedBelow(root string, now time.Time) (all []ended, err error) {
 	places, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +130,7 @@ func look(dir string, now time.Time) (ended, bool) {
 			touched = fi.ModTime()
 		}
 	}
-	if n, err := newest(dir); err != nil || n == 0 {
+	if !hasJournal(dir) && !isWaiting(dir) {
 		return e, now.Sub(touched) > startAge
 	}
 	e.at = touched

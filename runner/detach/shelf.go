@@ -13,18 +13,25 @@ import (
 	"github.com/belfry-dev/belfry/sys"
 )
 
-// Shelf is the desk of the jobs below a state directory that have ended and that
-// no server has. Whoever looks at one does not adopt it. Nothing is read of a
-// directory that is not the user's alone.
-type Shelf struct{ State string }
+// Shelf is the desk of the jobs below a state directory that have ended, or wait
+// for a place, and that no server has. Whoever looks at one does not adopt it.
+// Nothing is read of a directory that is not the user's alone.
+type Shelf struct {
+	State string
+	// Live leaves out of Jobs those that have ended, whose transcripts must be read.
+	Live bool
+}
 
 // About tells what the jobs are: runs that are over.
 func (s Shelf) About() control.About { return control.About{Role: "run"} }
 
 // Jobs lists them, in no order; what cannot be read is not among them.
 func (s Shelf) Jobs() []control.Job {
-	var out []control.Job
-	for _, dir := range s.folders() {
+	out, _ := s.waiting("")
+	if s.Live {
+		return out
+	}
+	for _, dir := range s.folders(false) {
 		if j, leave := readOne(dir); j != nil {
 			out = append(out, desk.Of(j))
 			leave()
@@ -35,6 +42,9 @@ func (s Shelf) Jobs() []control.Job {
 
 // Logs tells what one has said.
 func (s Shelf) Logs(ctx context.Context, q control.LogsQuery, say func(control.Said) error) (control.Job, error) {
+	if waits, _ := s.waiting(q.ID); waits != nil {
+		return waits[0], nil
+	}
 	j, leave := s.find(q.ID)
 	if j == nil {
 		return control.Job{}, control.ErrNoJob
@@ -44,8 +54,18 @@ func (s Shelf) Logs(ctx context.Context, q control.LogsQuery, say func(control.S
 	return desk.Of(j), err
 }
 
-// Stop leaves one alone: it has ended.
+// Stop takes one away that waits, and leaves one alone that has ended.
 func (s Shelf) Stop(_ context.Context, o control.StopOrder, accepted func() error) (control.Job, error) {
+	if waits, dir := s.waiting(o.ID); waits != nil {
+		removed, err := ended{dir: dir}.remove(isWaiting)
+		if err == nil && !removed {
+			err = errTakenUp
+		}
+		if err != nil {
+			return control.Job{}, err
+		}
+		return desk.Cancelled(waits[0]), accepted()
+	}
 	j, leave := s.find(o.ID)
 	if j == nil {
 		return control.Job{}, control.ErrNoJob
@@ -55,7 +75,7 @@ func (s Shelf) Stop(_ context.Context, o control.StopOrder, accepted func() erro
 }
 
 func (s Shelf) find(id string) (*job.Job, func()) {
-	for _, dir := range s.folders() {
+	for _, dir := range s.folders(false) {
 		if filepath.Base(dir) == id {
 			return readOne(dir)
 		}
@@ -63,8 +83,22 @@ func (s Shelf) find(id string) (*job.Job, func()) {
 	return nil, nil
 }
 
-// folders are those of the jobs.
-func (s Shelf) folders() (dirs []string) {
+// errTakenUp: the job is a server's by now, which is found by whoever looks again.
+var errTakenUp = errors.New("a server has just taken it over; ask again")
+
+// waiting lists the jobs that wait: all with the id "", else that one, and the
+// folder of the last.
+func (s Shelf) waiting(id string) (out []control.Job, dir string) {
+	for _, at := range s.folders(true) {
+		if o, err := readOrder(at); err == nil && (id == "" || o.ID == id) {
+			out, dir = append(out, desk.Waiting(o)), at
+		}
+	}
+	return out, dir
+}
+
+// folders are those of the jobs that have ended, or that wait.
+func (s Shelf) folders(waiting bool) (dirs []string) {
 	all, err := endedBelow(filepath.Join(s.State, "detached"), time.Now())
 	if err != nil {
 		return nil // nobody detaches jobs there
@@ -75,7 +109,7 @@ func (s Shelf) folders() (dirs []string) {
 		if _, known := safe[place]; !known {
 			safe[place] = private(place) == nil
 		}
-		if safe[place] && !e.at.IsZero() {
+		if safe[place] && !e.at.IsZero() && isWaiting(e.dir) == waiting {
 			dirs = append(dirs, e.dir)
 		}
 	}
@@ -117,6 +151,12 @@ func (nowhere) Start(context.Context, sys.Spec) (sys.Tree, error) { return nil, 
 type onlooker struct{ dir string }
 
 func (o onlooker) Detach(context.Context, job.Order) (job.Owned, error) { return nil, errEnded }
+
+func (o onlooker) Keep(*job.Order) error { return errEnded }
+
+func (o onlooker) Forget(string) {}
+
+func (o onlooker) Waiting(string) []*job.Order { return nil }
 
 func (o onlooker) Adopt(id string) []job.Owned {
 	if id != filepath.Base(o.dir) {

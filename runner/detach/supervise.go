@@ -46,7 +46,7 @@ func Restart(dir string, ready *os.File, o Options) error {
 func Supervise(ctx, patience context.Context, dir string, ready *os.File, o Options) error {
 	s, err := take(dir, o)
 	if err != nil {
-		tell(ready, said{Error: err.Error()})
+		tell(ready, said{Error: err.Error(), Taken: errors.Is(err, errTaken)})
 		return err
 	}
 	if err = s.start(); err != nil {
@@ -109,13 +109,15 @@ func lockFor(dir string) (*sys.FileLock, error) {
 // later.
 func take(dir string, o Options) (s *supervised, err error) {
 	s = &supervised{dir: dir, o: o, began: time.Now(), ready: make(chan struct{})}
-	if s.lock, err = lockFor(dir); err != nil {
+	if s.lock, err = lockFor(dir); errors.Is(err, fs.ErrExist) {
+		return nil, errTaken
+	} else if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, orderName)
-	text, err := os.ReadFile(path)
+	order, err := readOrder(dir)
 	if err == nil {
-		err = json.Unmarshal(text, &s.order)
+		s.order = *order
 	}
 	// It holds the job's environment: nobody needs it any more.
 	if err = errors.Join(err, os.Remove(path)); err != nil {

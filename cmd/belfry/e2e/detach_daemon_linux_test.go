@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -18,19 +19,26 @@ var sharing = setup{shared: true, args: []string{"--shared"}, env: map[string]st
 // agent is an agent of a folder's own shared server, which ends with the test.
 func agent(t *testing.T) *server {
 	t.Helper()
-	s := prepare(t, sharing)
+	return agentAs(t, sharing)
+}
+
+func agentAs(t *testing.T, o setup) *server {
+	t.Helper()
+	s := prepare(t, o)
 	t.Cleanup(s.noTraces)
 	t.Cleanup(func() { s.cli(0, "daemon", "stop", "--force") })
-	s.join()
+	s.joinAs(o)
 	return s
 }
 
 // join attaches an agent. What the daemon runs stays when it leaves, so nothing
 // is looked for then.
-func (s *server) join() {
+func (s *server) join() { s.t.Helper(); s.joinAs(sharing) }
+
+func (s *server) joinAs(o setup) {
 	s.t.Helper()
 	s.stderr, s.ended = &buffer{}, false
-	s.connect(sharing, func() {
+	s.connect(o, func() {
 		if !s.ended {
 			s.leaves()
 		}
@@ -73,6 +81,21 @@ func TestDetachedJobOutlivesDaemon(t *testing.T) {
 			s.wholeOf(append(before, rest...))
 		})
 	}
+}
+
+// The same of the shared server, which an agent that stays goes on with.
+func TestDetachedQueueOutlivesDaemon(t *testing.T) {
+	need(t, "sh")
+	one := sharing
+	one.env = maps.Clone(sharing.env)
+	one.env["BELFRY_MAX_CONCURRENT_JOBS"] = "1"
+	s := agentAs(t, one)
+	first, behind := s.queued("go")
+	s.must(syscall.Kill(s.daemonPID(), syscall.SIGKILL))
+	s.open("go")
+	s.status(first) // is sent again where the daemon is gone
+	s.exited(s.end(first), 3)
+	s.haveTurns(behind)
 }
 
 // Another version takes over while the job runs.
