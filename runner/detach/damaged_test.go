@@ -128,3 +128,27 @@ func TestEndpointUntold(t *testing.T) {
 		t.Errorf("one that has ended: %v", err)
 	}
 }
+
+// A server that has had an ended job for a while does not make it younger.
+func TestAdoptionKeepsAge(t *testing.T) {
+	state := t.TempDir()
+	now := time.Now()
+	lay(t, state, "scope", 1, 10, now.Add(-2*time.Hour))
+	lay(t, state, "scope", 2, 10, now)
+	closePlaces(t, state)
+	for range 2 {
+		p := open(state)
+		if got := p.Adopt(""); len(got) != 2 {
+			t.Fatalf("%v", got)
+		}
+		if done, err := prune(state, now, time.Hour, maxBytes); err != nil || done.Jobs != 0 {
+			t.Errorf("while a server has them: %+v, %v", done, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := prune(state, now, time.Hour, maxBytes); err != nil || done.Jobs != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+}

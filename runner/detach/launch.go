@@ -35,7 +35,7 @@ type said struct {
 
 // The remedies.
 const (
-	remedyState = "make the directory writable, or name another by BELFRY_STATE_DIR"
+	remedyState = "make the directory writable and room in it, or name another by BELFRY_STATE_DIR"
 	remedySafe  = "make it yours alone, or name another by BELFRY_STATE_DIR"
 	remedyTree  = "start the server outside of the tree, or pass allow_weaker"
 	remedyAgain = "try again, or run the job without detach"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/belfry-dev/belfry/sys"
@@ -112,7 +113,9 @@ func endedBelow(root string, now time.Time) (all []ended, err error) {
 	return all, nil
 }
 
-// look measures a folder; false for one that may be just starting.
+// look measures a folder; false for one that may be just starting. Its end is when
+// the journal was written last, or the order of one that waits: every server that
+// has the job for a while touches the others.
 func look(dir string, now time.Time) (ended, bool) {
 	e := ended{dir: dir}
 	names, err := os.ReadDir(dir)
@@ -126,13 +129,16 @@ func look(dir string, now time.Time) (ended, bool) {
 			continue
 		}
 		e.size += fi.Size()
-		if fi.ModTime().After(touched) {
-			touched = fi.ModTime()
+		at := fi.ModTime()
+		if at.After(touched) {
+			touched = at
+		}
+		if (strings.HasPrefix(d.Name(), journalPrefix) || d.Name() == orderName) && at.After(e.at) {
+			e.at = at
 		}
 	}
 	if !hasJournal(dir) && !isWaiting(dir) {
-		return e, now.Sub(touched) > startAge
+		return ended{dir: dir, size: e.size}, now.Sub(touched) > startAge
 	}
-	e.at = touched
 	return e, true
 }

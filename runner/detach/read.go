@@ -170,6 +170,9 @@ func (r *reader) close() {
 	}
 }
 
+// journalPrefix begins the names of a journal's files.
+const journalPrefix = "journal."
+
 // maxNumber is more than any file of a journal has.
 const maxNumber = 1 << 30
 
@@ -181,7 +184,7 @@ func newest(dir string) (int, error) {
 	}
 	top := 0
 	for _, d := range names {
-		digits, ok := strings.CutPrefix(d.Name(), "journal.")
+		digits, ok := strings.CutPrefix(d.Name(), journalPrefix)
 		if n, err := strconv.Atoi(digits); ok && err == nil && n < maxNumber {
 			top = max(top, n)
 		}

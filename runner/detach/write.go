@@ -60,7 +60,7 @@ func newJournal(dir string, save saver, changed func()) (*journal, error) {
 }
 
 func journalPath(dir string, number int) string {
-	return filepath.Join(dir, fmt.Sprintf("journal.%06d", number))
+	return filepath.Join(dir, fmt.Sprintf(journalPrefix+"%06d", number))
 }
 
 // Output notes bytes before they are numbered, so a file that begins here has
