@@ -109,20 +109,9 @@ func (p *pipeEnd) quiet() error {
 // poller or one out of it, which os.NewFile decides by whether it would wait.
 // The flag belongs to the pipe's end, and nobody reads meanwhile.
 func (p *pipeEnd) replace(poll bool) error {
-	raw, err := p.f.SyscallConn()
+	fd, err := dupFile(p.f)
 	if err != nil {
-		return usable(p.f, err)
-	}
-	fd := -1
-	cerr := raw.Control(func(old uintptr) {
-		syscall.ForkLock.RLock() // no child inherits it between the two calls
-		defer syscall.ForkLock.RUnlock()
-		if fd, err = syscall.Dup(int(old)); err == nil {
-			syscall.CloseOnExec(fd)
-		}
-	})
-	if err = errors.Join(usable(p.f, cerr), err); err != nil {
-		return fmt.Errorf("copy %s: %w", p.f.Name(), err)
+		return err
 	}
 	err = syscall.SetNonblock(fd, poll)
 	f := os.NewFile(uintptr(fd), p.f.Name())
