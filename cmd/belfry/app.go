@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/belfry-dev/belfry/runner/value"
 	"github.com/spf13/cobra"
 )
 
@@ -27,6 +28,8 @@ type App struct {
 	Stderr io.Writer
 	Env    func(key string) string
 	Args   []string
+
+	words words
 }
 
 // Run runs one command line and returns the status to exit with.
@@ -150,12 +153,30 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	for _, verb := range cmd.Commands() {
+		if verb.Name() == args[0] {
+			return usage(verb.CommandPath()+" --help tells what it takes", "%q stands behind --, where no verb is looked for", args[0])
+		}
+	}
 	hint := cmd.CommandPath() + " --help lists the verbs"
 	cmd.SuggestionsMinimumDistance = 2 // letters
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
 	}
 	return usage(hint, "%s has no verb %q", cmd.CommandPath(), args[0])
+}
+
+// noArguments is for verbs that have options alone. A run's id is what people give
+// them without one.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if cmd.Flags().Lookup("run-id") != nil && value.CheckRunID(args[0]) == nil {
+		hint = cmd.CommandPath() + " --run-id " + args[0]
+	}
+	return usage(hint, "%s takes no argument, and %q is one", cmd.CommandPath(), args[0])
 }
 
 // helpCommand is cobra's, with an unknown topic made an error.

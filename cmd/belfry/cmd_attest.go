@@ -22,7 +22,7 @@ Exit status:
   115 outside                           100 the command line was not understood`,
 		Example: `  belfry run --run-id build -- belfry attest --run-id build
   belfry attest --run-id build --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	sel := selectOne(cmd)
 	asJSON := switchOption(cmd, "json", "print one JSON object")

@@ -62,7 +62,7 @@ func (a *App) newDaemonVerb(use, short, long, example string, run func(ctx conte
 	v := &daemonVerb{a: a}
 	cmd := &cobra.Command{
 		Use: use + " [--scope NAME] [--timeout DURATION] [--json]", DisableFlagsInUseLine: true, Short: short,
-		Long: long + "\n" + daemonStatuses, Example: example, Args: cobra.NoArgs,
+		Long: long + "\n" + daemonStatuses, Example: example, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case v.scope == "":

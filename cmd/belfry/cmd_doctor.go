@@ -35,7 +35,7 @@ Exit status:
   111 it could not be tried              100 the command line was not understood`,
 		Example: `  belfry doctor
   belfry doctor --json --require-abrupt-cleanup whole_tree`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	cmd.Flags().BoolVar(&host, "host", false, "look at this machine")
 	cmd.Flags().BoolVar(&sweep, "sweep", false, "end what killed belfries have left")

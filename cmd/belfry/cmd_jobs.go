@@ -29,7 +29,7 @@ Exit status:
   103 a live server did not answer       111 the registry cannot be read`,
 		Example: `  belfry jobs
   belfry jobs --live --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	live := switchOption(cmd, "live", "only jobs that wait or run")
 	asJSON := switchOption(cmd, "json", "print one JSON object a line")

@@ -27,7 +27,7 @@ Exit status:
   111 the registry cannot be read`,
 		Example: `  belfry list
   belfry list --health stale --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	asJSON := switchOption(cmd, "json", "print one JSON object a line")
 	labels := labelFilter(cmd)

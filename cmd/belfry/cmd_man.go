@@ -23,7 +23,7 @@ func (a *App) manCommand() *cobra.Command {
 		Use:                   "man [--dir DIR]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Print the manual page, or write the pages of all verbs",
-		Args:                  cobra.NoArgs,
+		Args:                  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if dir != "" {
 				return writePages(dir)

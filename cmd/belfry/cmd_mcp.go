@@ -61,7 +61,7 @@ Environment:
 
 Exit status: 0 orderly end; 1 the connection failed; 100 the command line was
 not understood.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case scope == "":
@@ -161,5 +161,5 @@ func (a *App) mcp(ctx context.Context, scope, policyFlag string, detached bool) 
 
 // logf writes one line of talk to stderr.
 func (a *App) logf(format string, args ...any) {
-	fmt.Fprintf(a.Stderr, "belfry: "+format+"\n", args...)
+	a.words.say(a.Stderr, fmt.Sprintf("belfry: "+format+"\n", args...))
 }

@@ -39,7 +39,7 @@ belfry's folder among the user's settings.`,
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print the policy and what its entries lead to now",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  func(*cobra.Command, []string) error { return a.policyShow(file, asJSON) },
 	}
 	allow := &cobra.Command{
@@ -172,7 +172,7 @@ func (a *App) policyAllow(ctx context.Context, flag string, asJSON bool, names [
 	entries := entriesOf(p, added)
 	for _, e := range entries {
 		if e.Path == "" {
-			fmt.Fprintf(a.Stderr, "belfry: %s is not found now; it allows nothing until it is\n", e.Entry)
+			a.logf("%s is not found now; it allows nothing until it is", e.Entry)
 		}
 	}
 	if asJSON {

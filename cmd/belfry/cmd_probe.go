@@ -58,7 +58,7 @@ Exit status:
   110 something is not, and the report tells what`,
 		Example: `  belfry probe --json --require-schema-version 1 --require-surface run:--timeout
   belfry probe --print-schema > events.schema.json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	asJSON := switchOption(cmd, "json", "print one JSON object; it must be given")
 	printSchema := switchOption(cmd, "print-schema", "print the JSON Schema of one line of the event stream")

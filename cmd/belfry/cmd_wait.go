@@ -29,7 +29,7 @@ Exit status:
   111 the registry cannot be read       100 the command line was not understood`,
 		Example: `  belfry wait --run-id nightly --report-outcome
   belfry wait --all --timeout 10m`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	sel := selectMany(cmd)
 	timeout := option(cmd, "timeout", "DURATION", "give up after so long: 500ms, 30, 5m, 2h")

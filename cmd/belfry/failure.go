@@ -138,14 +138,14 @@ func (a *App) tell(cmd *cobra.Command, f *failure) {
 		return
 	}
 	if f.err != nil {
-		fmt.Fprintf(a.Stderr, "belfry: %s\n", strings.TrimSpace(f.err.Error()))
+		a.logf("%s", strings.TrimSpace(f.err.Error()))
 	}
 	hint := f.hint
 	if hint == "" && f.status == exitUsage {
 		hint = cmd.CommandPath() + " --help tells what it takes"
 	}
 	if hint != "" {
-		fmt.Fprintf(a.Stderr, "hint: %s\n", hint)
+		a.words.say(a.Stderr, "hint: "+hint+"\n")
 	}
 }
 
@@ -161,10 +161,11 @@ func (a *App) tellJSON(cmd *cobra.Command, f *failure) {
 		e.RunID = &f.runID
 	}
 	e.Retryable = e.Kind == kindUnprobed || e.Kind == kindDeadline || e.Kind == kindWaitTimeout
-	enc := json.NewEncoder(a.Stderr)
+	var line strings.Builder
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	// Best effort: there is nowhere else to tell it.
-	_ = enc.Encode(e)
+	_ = enc.Encode(e) // it holds nothing that cannot be encoded
+	a.words.say(a.Stderr, line.String())
 }
 
 const errorFormatFlag = "error-format"

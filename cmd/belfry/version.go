@@ -51,7 +51,7 @@ func (a *App) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the Go that built it",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			b := versionOf()
 			if asJSON {
