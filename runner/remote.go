@@ -113,12 +113,15 @@ type Each[T any] struct {
 }
 
 // InspectAll asks every live run with these labels, at once, in the order of the
-// list. A run of which nobody knows whether it lives is a failed one.
+// list. A run of which nobody knows whether it lives is a failed one. Beside what
+// the others said the error is registry.ErrUnprobed where records cannot be read,
+// so that there may be more runs.
 func (r Remote) InspectAll(ctx context.Context, labels map[string]string) ([]Each[control.Snapshot], error) {
 	return all(ctx, r, labels, inspectRun)
 }
 
-// EndAll asks every live run with these labels to end.
+// EndAll asks every live run with these labels to end. Its error is as that of
+// InspectAll.
 func (r Remote) EndAll(ctx context.Context, labels map[string]string, hard bool) ([]Each[control.Ack], error) {
 	return all(ctx, r, labels, func(ctx context.Context, e registry.Entry) (control.Ack, error) {
 		return endRun(ctx, e, hard, func() error {
@@ -152,7 +155,7 @@ func all[T any](ctx context.Context, r Remote, labels map[string]string, call fu
 		})
 	}
 	wait.Wait()
-	return out, nil
+	return out, l.Unsure()
 }
 
 func one[T any](ctx context.Context, e registry.Entry, call func(context.Context, registry.Entry) (T, error)) Each[T] {

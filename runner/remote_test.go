@@ -104,6 +104,25 @@ func TestRemote(t *testing.T) {
 	}
 }
 
+// Where a record cannot be read there may be a run that was not spoken to.
+func TestMaybeMoreRuns(t *testing.T) {
+	r := freshRemote(t)
+	show(t, r, "a", "")
+	// Nobody reads through a link, whoever he is.
+	if err := os.Symlink(os.DevNull, filepath.Join(r.Registry.Dir(), "run-x.json")); err != nil {
+		t.Skip(err)
+	}
+	for range 2 {
+		all, err := r.EndAll(t.Context(), nil, false)
+		if !errors.Is(err, registry.ErrUnprobed) || !strings.Contains(err.Error(), "a record in "+r.Registry.Dir()) || len(all) != 1 || all[0].Word != Reached {
+			t.Errorf("%+v, %v", all, err)
+		}
+	}
+	if _, err := r.Inspect(t.Context(), "b"); !errors.Is(err, registry.ErrUnprobed) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A run whose endpoint is closed and whose record is not removed yet is about
 // to end, and not out of reach.
 func TestAskedWhileEnding(t *testing.T) {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/belfry-dev/belfry/runner"
+	"github.com/belfry-dev/belfry/runner/registry"
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +42,7 @@ Exit status:
 }
 
 func (a *App) endCommand(hard bool, cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.NoArgs
+	cmd.Args = noArguments
 	cmd.DisableFlagsInUseLine = true
 	sel := selectMany(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -72,9 +74,9 @@ type endedRun struct {
 }
 
 func (a *App) endAll(ctx context.Context, r runner.Remote, labels map[string]string, hard bool) error {
-	all, err := r.EndAll(ctx, labels, hard)
-	if err != nil {
-		return unreached("", err)
+	all, unsure := r.EndAll(ctx, labels, hard)
+	if unsure != nil && !errors.Is(unsure, registry.ErrUnprobed) {
+		return unreached("", unsure)
 	}
 	report, failed := []endedRun{}, 0
 	for _, x := range all {
@@ -90,5 +92,5 @@ func (a *App) endAll(ctx context.Context, r runner.Remote, labels map[string]str
 	if err := a.printLine(report); err != nil {
 		return err
 	}
-	return someFailed(failed, len(report))
+	return someFailed(failed, len(report), unsure)
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/belfry-dev/belfry/runner"
 	"github.com/belfry-dev/belfry/runner/control"
+	"github.com/belfry-dev/belfry/runner/registry"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +24,7 @@ Exit status:
   103 a run cannot be found or reached           111 the registry cannot be read`,
 		Example: `  belfry inspect --run-id nightly
   belfry inspect --all --label team=build --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	sel := selectMany(cmd)
 	asJSON := switchOption(cmd, "json", "print JSON")
@@ -58,9 +60,9 @@ type inspected struct {
 }
 
 func (a *App) inspectAll(ctx context.Context, r runner.Remote, labels map[string]string, asJSON bool) error {
-	all, err := r.InspectAll(ctx, labels)
-	if err != nil {
-		return unreached("", err)
+	all, unsure := r.InspectAll(ctx, labels)
+	if unsure != nil && !errors.Is(unsure, registry.ErrUnprobed) {
+		return unreached("", unsure)
 	}
 	report, failed := []inspected{}, 0
 	for _, x := range all {
@@ -73,6 +75,7 @@ func (a *App) inspectAll(ctx context.Context, r runner.Remote, labels map[string
 		}
 		report = append(report, one)
 	}
+	var err error
 	if asJSON {
 		err = a.printLine(report)
 	} else {
@@ -81,7 +84,7 @@ func (a *App) inspectAll(ctx context.Context, r runner.Remote, labels map[string
 	if err != nil {
 		return err
 	}
-	return someFailed(failed, len(report))
+	return someFailed(failed, len(report), unsure)
 }
 
 func (a *App) printInspected(report []inspected) error {

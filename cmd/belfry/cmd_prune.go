@@ -27,7 +27,7 @@ Exit status:
   111 the registry cannot be read, or something could not be removed`,
 		Example: `  belfry prune --dry-run
   belfry prune --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	asJSON := switchOption(cmd, "json", "print one JSON object")
 	dry := switchOption(cmd, "dry-run", "tell what would be removed, and remove nothing")
@@ -47,9 +47,12 @@ Exit status:
 			a.endLeftTrees(cmd.Context())
 			a.dropTranscripts()
 		}
-		if asJSON.given {
+		switch {
+		case failed != nil && done.Nothing():
+			// Not read at all, perhaps: that it holds nothing would be no truth.
+		case asJSON.given:
 			err = a.printPruned(done, dry.given)
-		} else {
+		default:
 			err = a.printPrunedLine(done, dry.given)
 		}
 		if failed != nil {
@@ -153,7 +156,7 @@ func (a *App) printPruned(p registry.Pruned, dry bool) error {
 }
 
 func (a *App) printPrunedLine(p registry.Pruned, dry bool) error {
-	if p.Pruned+p.Live+p.Unprobed+p.OrphanedLocks == 0 {
+	if p.Nothing() {
 		return a.printf("no stale entries\n")
 	}
 	verb := "pruned"

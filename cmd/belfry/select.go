@@ -96,12 +96,16 @@ func (a *App) printLine(v any) error {
 	return nil
 }
 
-// someFailed is the verdict of a verb that spoke with many runs.
-func someFailed(failed, all int) error {
-	if failed == 0 {
-		return nil
+// someFailed is the verdict of a verb that spoke with many runs; unsure says that
+// there may be more than all.
+func someFailed(failed, all int, unsure error) error {
+	switch {
+	case failed > 0:
+		return &failure{status: runner.ExitControl, err: fmt.Errorf("%d of %d runs could not be reached", failed, all)}
+	case unsure != nil:
+		return &failure{status: runner.ExitControl, kind: kindUnprobed, err: fmt.Errorf("there may be more live runs: %w", unsure)}
 	}
-	return &failure{status: runner.ExitControl, err: fmt.Errorf("%d of %d runs could not be reached", failed, all)}
+	return nil
 }
 
 // errorText is null, or why a run could not be reached.
@@ -116,6 +120,6 @@ func errorText(err error) *string {
 // warnUnreadable tells of records of which nothing is known.
 func (a *App) warnUnreadable(n int) {
 	if n > 0 {
-		a.logf("warning: %d records cannot be read, so their runs are not among these", n)
+		a.logf("warning: %s cannot be read, so there may be more than these", plural(n, "record", "records"))
 	}
 }

@@ -41,7 +41,7 @@ func (l Listing) Find(id string) (Entry, error) {
 	case len(by[Stale]) > 0:
 		return by[Stale][0], ErrStale
 	case l.Unreadable > 0:
-		return Entry{}, fmt.Errorf("%w: %d records cannot be read", ErrUnprobed, l.Unreadable)
+		return Entry{}, fmt.Errorf("%w: %w", ErrUnprobed, l.Unsure())
 	}
 	return Entry{}, ErrNotFound
 }

@@ -39,7 +39,32 @@ type Listing struct {
 	// of which nothing is known. What can be read and is no record is not
 	// counted.
 	Unreadable int
+	dir        string
 }
+
+// Unsure tells of the records that could not be read, as an ErrUnprobed; nil when
+// there are none.
+func (l Listing) Unsure() error {
+	if l.Unreadable == 0 {
+		return nil
+	}
+	return unread{l.Unreadable, l.dir}
+}
+
+// unread is so many records of a registry that cannot be read.
+type unread struct {
+	n   int
+	dir string
+}
+
+func (u unread) Error() string {
+	if u.n == 1 {
+		return "a record in " + u.dir + " cannot be read"
+	}
+	return fmt.Sprintf("%d records in %s cannot be read", u.n, u.dir)
+}
+
+func (u unread) Is(target error) bool { return target == ErrUnprobed }
 
 // List reads every record and asks for every lock. It changes nothing, and a
 // directory that is not there is an empty registry. A run that ends meanwhile is
@@ -52,7 +77,7 @@ func (r *Registry) List() (Listing, error) {
 	if err != nil {
 		return Listing{}, fmt.Errorf("read registry: %w", err)
 	}
-	var l Listing
+	l := Listing{dir: r.dir}
 	for _, d := range names {
 		if d.IsDir() || !strings.HasSuffix(d.Name(), recordSuffix) {
 			continue

@@ -32,6 +32,9 @@ type Pruned struct {
 	Locks         []string // of a dry run: file names
 }
 
+// Nothing reports whether nothing was found that counts.
+func (p Pruned) Nothing() bool { return p.Pruned+p.Live+p.Unprobed+p.OrphanedLocks == 0 }
+
 // Prune removes what dead runners left: sockets, record and lock of each stale
 // run, locks without a record that are older than 5 s, and tombstones whose time
 // is over. A lock that is free once is free for ever, so nothing is locked and a
