@@ -14,12 +14,18 @@ import (
 	"github.com/belfry-dev/belfry/sys"
 )
 
+// The names of the transcripts in their folder.
+const (
+	stdoutLog = "stdout.log"
+	stderrLog = "stderr.log"
+)
+
 // capture is the two transcripts of a run.
 type capture struct{ stdout, stderr *transcript }
 
 // openCapture opens both files before it empties either. When that fails it
 // removes what it made and leaves what was there.
-func openCapture(dir string, max int64) (_ *capture, err error) {
+func openCapture(dir string, max int64, warn func(string, ...any)) (_ *capture, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open capture folder: %w", err)
@@ -43,7 +49,7 @@ func openCapture(dir string, max int64) (_ *capture, err error) {
 	for _, at := range []struct {
 		name string
 		to   **transcript
-	}{{"stdout.log", &c.stdout}, {"stderr.log", &c.stderr}} {
+	}{{stdoutLog, &c.stdout}, {stderrLog, &c.stderr}} {
 		path := filepath.Join(dir, at.name)
 		f, made, err := openNew(path)
 		if err != nil {
@@ -62,7 +68,7 @@ func openCapture(dir string, max int64) (_ *capture, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("open transcript %s: %w", path, err)
 		}
-		*at.to = &transcript{path: path, f: f, max: max, sum: sha256.New()}
+		*at.to = &transcript{path: path, f: f, max: max, warn: warn, sum: sha256.New()}
 	}
 	for _, t := range []*transcript{c.stdout, c.stderr} {
 		if err := t.f.Truncate(0); err != nil {
@@ -96,6 +102,7 @@ func (c *capture) result() OutputCaptured {
 type transcript struct {
 	path string
 	max  int64
+	warn func(format string, args ...any) // told once that the file could not be written
 
 	mu     sync.Mutex
 	f      *os.File
@@ -116,16 +123,24 @@ func (t *transcript) write(b []byte) bool {
 		n, err := t.f.Write(b[:min(int64(len(b)), room)])
 		t.sum.Write(b[:n])
 		t.held += int64(n)
-		t.failed = err != nil
+		t.failLocked(err)
 	}
 	return before <= t.max && t.seen > t.max
+}
+
+// failLocked gives the file up at the first error.
+func (t *transcript) failLocked(err error) {
+	if err != nil && !t.failed {
+		t.failed = true
+		t.warn("the transcript ends here: %v", err)
+	}
 }
 
 func (t *transcript) close() Captured {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.f != nil && t.f.Close() != nil {
-		t.failed = true
+	if t.f != nil {
+		t.failLocked(t.f.Close())
 	}
 	t.f = nil
 	return Captured{

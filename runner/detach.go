@@ -37,12 +37,16 @@ type proof struct {
 // keep it from starting.
 //
 // Inside a tree of ours it is refused, unless weaker: the run would end with it.
+// So it is to the first process of a container, with whose end all ends.
 func Launch(ctx context.Context, argv, env []string, weaker bool, warn func(text string)) Ending {
 	setup := func(format string, args ...any) Ending {
 		return Ending{Code: ExitSetup, Source: SourceSetup, Message: "detach: " + fmt.Sprintf(format, args...)}
 	}
 	if !weaker && sys.InsideTree() {
 		return setup("this process is a member of a contained tree, with which the run would end (--allow-weaker detaches it all the same)")
+	}
+	if !weaker && os.Getpid() == 1 {
+		return setup("this process is process 1 of its container, with which the run would end (without --detach it stays as long as the run; --allow-weaker detaches it all the same)")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -135,6 +135,9 @@ func (r *run) obey(ctx context.Context, j *job.Job) {
 // finish writes what is told of a run whose tree is over.
 func (r *run) finish(j *job.Job) Ending {
 	s, f := j.Snapshot(), j.Teardown()
+	if r.clocks.blocked.Load() > 0 {
+		r.warn("nobody reads what we copy; the rest of the output is given up")
+	}
 	r.detail.note(s.Usage, f)
 	if r.o.Limits.Any() {
 		r.stream.write(LimitEvidence{Memory: trip(f.Evidence.Memory), Processes: trip(f.Evidence.Tasks), CPU: trip(f.Evidence.CPUs)})

@@ -13,12 +13,14 @@ import (
 // runner's own stream. It belongs to the pump's goroutine.
 type channel struct {
 	run  *run
+	name string      // as a person calls it
 	log  *transcript // nil: none
 	over job.EndedBy // what an overflow is called
 	echo io.Writer   // nil: none, or broken
 }
 
-// take is the tap. A consumer that is gone ends the echo and nothing else.
+// take is the tap. A consumer that is gone ends the echo and nothing else, and is
+// no surprise: head and less leave. What cannot be kept is told.
 func (c *channel) take(b []byte) {
 	c.run.clocks.hear()
 	if c.log != nil && c.log.write(b) && c.run.o.CaptureCancel {
@@ -31,9 +33,13 @@ func (c *channel) take(b []byte) {
 	_, err := c.echo.Write(b)
 	c.run.clocks.blocked.Add(-1)
 	c.run.clocks.hear()
-	if err != nil {
-		c.echo = nil
+	if err == nil {
+		return
 	}
+	if f, ok := c.echo.(*sys.CommonFile); !ok || !f.ReaderGone(err) {
+		c.run.warn("the copy to our %s ends here: %v", c.name, err)
+	}
+	c.echo = nil
 }
 
 // stdio opens the child's three descriptors and the taps behind them. theirs
@@ -86,15 +92,23 @@ func (r *run) stdio(sp *sys.Spec) (outputs []job.Output, theirs []*os.File, err 
 }
 
 func (r *run) channels() []*channel {
-	out := &channel{run: r, over: byOverflowOut}
-	errs := &channel{run: r, over: byOverflowErr}
+	out := &channel{run: r, name: "standard output", over: byOverflowOut}
+	errs := &channel{run: r, name: "standard error", over: byOverflowErr}
 	if r.capture != nil {
 		out.log, errs.log = r.capture.stdout, r.capture.stderr
 	}
 	if !r.o.NoEcho {
-		out.echo, errs.echo = r.o.Stdout, r.o.Stderr
+		out.echo, errs.echo = common(r.o.Stdout), common(r.o.Stderr)
 	}
 	return []*channel{out, errs}
+}
+
+// common is a stream of ours, which others may have as well if it is a file.
+func common(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		return sys.NewCommonFile(f)
+	}
+	return w
 }
 
 func closeAll(files []*os.File) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -105,7 +106,7 @@ func TestCaptureAllOrNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := openCapture(dir, 1); err == nil {
+		if _, err := openCapture(dir, 1, t.Logf); err == nil {
 			t.Fatal("a folder is a transcript")
 		}
 		got, err := os.ReadFile(out)
@@ -130,24 +131,53 @@ func (f *failing) Write(b []byte) (int, error) {
 func TestBrokenEcho(t *testing.T) {
 	o := helper(t, "bytes", "1000000")
 	o.CaptureDir = t.TempDir()
-	o.Stdout, o.Stderr = &failing{left: 10}, &failing{}
-	want(t, "code", Run(t.Context(), o).Code, 0)
-	held, _ := os.ReadFile(filepath.Join(o.CaptureDir, "stdout.log"))
-	want(t, "captured", len(held), 1000000)
+	for name, out := range map[string]struct {
+		io.Writer
+		told int
+	}{"fails": {&failing{left: 10}, 1}, "is gone": {unread(t), 0}} {
+		r := &result{}
+		o.Stdout, o.Stderr = out.Writer, &failing{}
+		o.Warn = func(text string) { r.warnings = append(r.warnings, text) }
+		want(t, "code", Run(t.Context(), o).Code, 0)
+		held, _ := os.ReadFile(filepath.Join(o.CaptureDir, "stdout.log"))
+		want(t, "captured", len(held), 1000000)
+		if len(r.warnings) != out.told || out.told > 0 && !strings.Contains(r.warnings[0], "our standard output") {
+			t.Errorf("%s: %q", name, r.warnings)
+		}
+	}
+}
+
+// unread is a pipe whose reader is gone.
+func unread(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
 }
 
 // A disk that takes no more ends the transcript; the hash is over what it holds.
 func TestCaptureWriteError(t *testing.T) {
-	c, err := openCapture(t.TempDir(), 100)
+	var told []string
+	c, err := openCapture(t.TempDir(), 100, func(format string, args ...any) {
+		told = append(told, fmt.Sprintf(format, args...))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.stdout.write([]byte("held"))
 	c.stdout.f.Close() // the next write fails
 	c.stdout.write([]byte("lost"))
+	c.stdout.write([]byte("too"))
 	got := c.result().Stdout
 	sum := sha256.Sum256([]byte("held"))
-	want(t, "entry", got, Captured{Path: got.Path, Bytes: 8, SHA256: hex.EncodeToString(sum[:]), WriteError: true})
+	want(t, "entry", got, Captured{Path: got.Path, Bytes: 11, SHA256: hex.EncodeToString(sum[:]), WriteError: true})
+	if len(told) != 1 || !strings.Contains(told[0], "stdout.log") {
+		t.Errorf("told %q", told)
+	}
 }
 
 func TestFingerprint(t *testing.T) {

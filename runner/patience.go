@@ -81,9 +81,15 @@ type opened struct {
 
 // open opens them. On an error what was opened stays so until this process ends,
 // which it soon does, but for what the child would read.
-func (o *Options) open(runID string) (f opened, err error) {
+func (o *Options) open(runID string, warn func(string, ...any)) (f opened, err error) {
 	if o.CaptureDir != "" {
-		if f.capture, err = openCapture(o.CaptureDir, o.CaptureMax); err != nil {
+		others := o.others()
+		for _, t := range o.transcripts() {
+			if err := t.distinct(others); err != nil {
+				return f, err
+			}
+		}
+		if f.capture, err = openCapture(o.CaptureDir, o.CaptureMax, warn); err != nil {
 			return f, err
 		}
 	}

@@ -4,8 +4,12 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -53,4 +57,45 @@ func TestStoppedSetupEvents(t *testing.T) {
 	got.read(t, o.JSONL)
 	got.wantOrder(t, EventCancelled, EventRunnerExit)
 	want(t, "source", got.event(t, EventCancelled)["source"], any("sigterm"))
+}
+
+// A stream that somebody else reads is not read through its name, which would
+// take it from him, and a name of our own descriptors is none for others.
+func TestStreamThatIsNotKept(t *testing.T) {
+	r := freshRemote(t)
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dead(t, r, "a", fifo)
+	if _, err := r.Stream("a"); !errors.Is(err, ErrNoStream) || !strings.Contains(err.Error(), fifo) {
+		t.Errorf("%v", err)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	_, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	want(t, "a path", lasting(fifo), fifo)
+	want(t, "a device", lasting(os.DevNull), os.DevNull)
+	if runtime.GOOS != "linux" {
+		return // there such a name is no link
+	}
+	want(t, "a file of ours", lasting(fmt.Sprintf("/dev/fd/%d", file.Fd())), file.Name())
+	want(t, "a pipe of ours", lasting(fmt.Sprintf("/dev/fd/%d", pipe.Fd())), "")
+}
+
+// A file without an end is no environment.
+func TestEndlessEnvironment(t *testing.T) {
+	o := helper(t, "exit", "0")
+	o.Env.Files = []string{"/dev/zero"}
+	r := do(t, o)
+	if r.Code != ExitSetup || !strings.Contains(r.Message, "/dev/zero has more than 16777216 bytes") {
+		t.Errorf("%+v", r.Ending)
+	}
 }

@@ -84,6 +84,9 @@ func (r *run) whole(ctx context.Context) Ending {
 		r.jsonl, err = filepath.Abs(r.o.JSONL)
 		if err == nil {
 			r.stream, err = patiently(ctx, r.signals, func() (*stream, error) {
+				if err := namedFile("--jsonl", r.o.JSONL).distinct(append(r.o.others(), r.o.transcripts()...)); err != nil {
+					return nil, err
+				}
 				return openStream(r.o.JSONL, r.o.Schema, func(text string) { r.warn("%s", text) })
 			}, (*stream).close)
 		}
@@ -91,9 +94,10 @@ func (r *run) whole(ctx context.Context) Ending {
 			return r.notSetUp(err)
 		}
 		defer r.stream.close()
+		r.jsonl = lasting(r.jsonl)
 	}
 	sp := sys.Spec{Argv: r.o.Argv, Dir: r.dir, Limits: r.o.Limits, Want: r.o.Contain, AllowWeaker: r.o.AllowWeaker}
-	files, err := patiently(ctx, r.signals, func() (opened, error) { return r.o.open(r.id) }, opened.close)
+	files, err := patiently(ctx, r.signals, func() (opened, error) { return r.o.open(r.id, r.warn) }, opened.close)
 	if err != nil {
 		return r.notSetUp(err)
 	}

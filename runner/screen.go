@@ -65,10 +65,8 @@ func (s *screen) enter(r *run, j *job.Job) (err error) {
 	switch {
 	case r.input != nil:
 		in = r.input
-	case r.o.RawInput != nil:
-		in = r.o.Stdin
-	case r.o.Input == InputInherit && r.o.Stdin != nil:
-		in = r.o.Stdin
+	case r.o.RawInput != nil, r.o.Input == InputInherit && r.o.Stdin != nil:
+		in = sys.NewCommonFile(r.o.Stdin)
 	}
 	go s.relay(in, r.o.RawInput == nil || r.input != nil)
 	return nil

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,7 +23,7 @@ func (e *Environment) list(runID string) ([]string, error) {
 		env = drop(env, k)
 	}
 	for _, file := range e.Files {
-		data, err := os.ReadFile(file)
+		data, err := readEnvFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read environment file: %w", err)
 		}
@@ -37,6 +38,23 @@ func (e *Environment) list(runID string) ([]string, error) {
 		env = put(env, value.Var{Key: e.IDKey, Value: runID})
 	}
 	return env, nil
+}
+
+// mostEnvFile is the most bytes of an environment file: more than a system hands
+// to a program, and a bound for a file that has no end.
+const mostEnvFile = 16 << 20
+
+func readEnvFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostEnvFile+1))
+	if err == nil && len(data) > mostEnvFile {
+		err = fmt.Errorf("%s has more than %d bytes", path, mostEnvFile)
+	}
+	return data, err
 }
 
 func put(env []string, vars ...value.Var) []string {

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/belfry-dev/belfry/sys"
 )
@@ -19,6 +20,7 @@ type stream struct {
 	mu     sync.Mutex
 	f      *os.File // nil once a write failed
 	ending bool     // the ending event is written
+	short  bool     // it was told that an event leaves something out
 }
 
 var errStreamTaken = errors.New("another run writes to it")
@@ -35,6 +37,20 @@ func openStream(path string, version int, warn func(string)) (*stream, error) {
 		return nil, fmt.Errorf("open event file %s: %w", path, err)
 	}
 	return &stream{warn: warn, version: version, f: f}, nil
+}
+
+// lasting is the path under which others find the file that we know as path: our
+// descriptors have names of their own, which mean something else to each process.
+// "" where there is none.
+func lasting(path string) string {
+	if !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
+		return path
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || strings.HasPrefix(real, "/proc/") {
+		return ""
+	}
+	return real
 }
 
 // takeOver locks and empties a regular file; another kind is left as it is.
@@ -92,9 +108,13 @@ func (s *stream) writeLocked(e Event) {
 	if s.f == nil {
 		return
 	}
-	line, err := Encode(s.version, time.Now(), e)
+	line, left, err := encodeShort(s.version, e)
 	if err == nil {
 		_, err = s.f.Write(line)
+	}
+	if left != "" && !s.short {
+		s.short = true
+		s.warn(fmt.Sprintf("the event %s leaves out %s: a line has at most %d bytes", e.Name(), left, MaxLine))
 	}
 	if err != nil {
 		s.f.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/belfry-dev/belfry/runner/registry"
 )
@@ -93,13 +94,26 @@ func (r Remote) outcome(e registry.Entry) *registry.Outcome {
 	return &registry.Outcome{Code: x.Code, Source: string(x.Source), ChildCode: x.ChildCode}
 }
 
-// ErrNoStream: the run wrote no event stream.
+// ErrNoStream: the run wrote no event stream, or none that can be read again.
 var ErrNoStream = errors.New("the run has no event stream")
 
 // Stream finds the event stream of the run of that id: of the live one, else of
 // dead ones, else of the one that ended last. The error may be registry's
 // ErrNotFound, ErrUnprobed or ErrAmbiguous, or ErrNoStream.
 func (r Remote) Stream(id string) (string, error) {
+	path, err := r.streamPath(id)
+	if err != nil {
+		return "", err
+	}
+	// What a pipe or a terminal was told only its reader has, and to read it here
+	// would take it from that one, or wait for ever.
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("%w that is kept: it was written to %s, which is no regular file", ErrNoStream, path)
+	}
+	return path, nil
+}
+
+func (r Remote) streamPath(id string) (string, error) {
 	l, err := r.Registry.List()
 	if err != nil {
 		return "", err

@@ -35,7 +35,7 @@ Exit status:
   114 --validate found an invalid line   100 the command line was not understood`,
 		Example: `  belfry events --run-id nightly --follow
   belfry events --file run.jsonl --validate`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	f := eventsFlags{
 		runID:    option(cmd, "run-id", "ID", "the stream of this run"),
@@ -76,7 +76,8 @@ func (a *App) eventsOf(f eventsFlags) (id, path string, err error) {
 		return "", "", err
 	}
 	if f.file.given {
-		return "", f.file.text, nil
+		err := readOption(f.file, "file", nonEmpty, &path)
+		return "", path, err
 	}
 	r, err := a.remote(id)
 	if err != nil {

@@ -143,6 +143,7 @@ func (f *runFlags) options(argv []string) (runner.Options, error) {
 		readOption(f.jsonl, "jsonl", nonEmpty, &o.JSONL),
 		readOption(f.cwd, "cwd", nonEmpty, &o.Dir),
 		readOption(f.capture, "capture-dir", nonEmpty, &o.CaptureDir),
+		readOption(f.stdinFile, "stdin-file", nonEmpty, &o.InFile),
 		readOption(f.runIDEnv, "run-id-env", envKey, &o.Env.IDKey),
 	)
 	if err != nil {
@@ -170,6 +171,11 @@ func (f *runFlags) lists(o *runner.Options) error {
 			return usage("", "--label: %w", err)
 		}
 		o.Labels[k] = v
+	}
+	for _, path := range f.envFiles.texts {
+		if _, err := nonEmpty(path); err != nil {
+			return usage("", "--env-file: %w", err)
+		}
 	}
 	for _, k := range f.envRemove.texts {
 		if _, err := envKey(k); err != nil {
