@@ -49,8 +49,9 @@ type Cgroup struct{ path string }
 // MakeCgroup creates a group below a parent directory.
 func MakeCgroup(parent, name string) (*Cgroup, error) {
 	path := parent + "/" + name
-	if err := os.Mkdir(path, 0o755); err != nil {
-		return nil, err
+	dir, rest := place(path)
+	if err := unix.Mkdirat(dir, rest, 0o755); err != nil {
+		return nil, &os.PathError{Op: "mkdir", Path: path, Err: err}
 	}
 	return &Cgroup{path: path}, nil
 }
@@ -158,7 +159,7 @@ func (c *Cgroup) Procs() []int {
 func (c *Cgroup) each(f func(dir string)) { eachGroup(c.path, f) }
 
 func eachGroup(dir string, f func(string)) {
-	entries, err := os.ReadDir(dir)
+	entries, err := readDir(dir)
 	if err == nil {
 		for _, e := range entries {
 			if e.IsDir() {
@@ -251,12 +252,12 @@ func (c *Cgroup) Remove() error { return RemoveCgroup(c.path) }
 
 // RemoveCgroup is Cgroup.Remove by path. A directory that is gone is no error.
 func RemoveCgroup(path string) error {
-	if err := unix.Rmdir(path); err == nil || err == unix.ENOENT {
+	if err := rmdir(path); err == nil || err == unix.ENOENT {
 		return nil
 	}
 	var first error
 	eachGroup(path, func(dir string) {
-		if err := unix.Rmdir(dir); err != nil && err != unix.ENOENT && first == nil {
+		if err := rmdir(dir); err != nil && err != unix.ENOENT && first == nil {
 			first = &os.PathError{Op: "rmdir", Path: dir, Err: err}
 		}
 	})

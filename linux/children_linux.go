@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Children lists the children of a process, on whichever of its threads they
@@ -40,15 +42,16 @@ func childrenOfThread(pid int, tid string) []int {
 }
 
 var hasChildren = sync.OnceValue(func() bool {
-	_, err := os.Stat("/proc/thread-self/children")
+	_, err := readSmall("/proc/thread-self/children")
 	return err == nil
 })
 
 func readNames(dir string) ([]string, error) {
-	d, err := os.Open(dir)
+	fd, err := open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
+	d := os.NewFile(uintptr(fd), dir)
 	defer d.Close()
 	return d.Readdirnames(-1)
 }

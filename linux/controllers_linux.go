@@ -1,7 +1,6 @@
 package linux
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func (c *Cgroup) OwnProcs() (pids []int, hidden int, err error) {
 
 // Children are the names of the groups directly below.
 func (c *Cgroup) Children() ([]string, error) {
-	entries, err := os.ReadDir(c.path)
+	entries, err := readDir(c.path)
 	var out []string
 	for _, e := range entries {
 		if e.IsDir() {

@@ -18,11 +18,8 @@ func eintr[T any](call func() (T, error)) (T, error) {
 
 // open opens close-on-exec.
 func open(path string, flags int) (int, error) {
-	fd, err := eintr(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC, 0) })
-	if err != nil {
-		return -1, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return fd, nil
+	dir, name := place(path)
+	return openAt(dir, name, path, flags)
 }
 
 // openAt opens by name in an open directory, close-on-exec; path is for the

@@ -20,10 +20,11 @@ func SealFrom(first int) error {
 // CloseFrom closes every open descriptor from first up, by close_range (5.9),
 // else by a walk of /proc/self/fd.
 func CloseFrom(first int) error {
-	if unix.CloseRange(uint(first), math.MaxUint32, 0) == nil {
-		return nil
+	err := error(nil)
+	if unix.CloseRange(uint(first), math.MaxUint32, 0) != nil {
+		err = eachFD(first, func(fd int) { _ = unix.Close(fd) })
 	}
-	return eachFD(first, func(fd int) { _ = unix.Close(fd) })
+	return err
 }
 
 func eachFD(first int, f func(int)) error {

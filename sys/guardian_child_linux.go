@@ -24,7 +24,7 @@ func (h *linuxHost) startGuardianChild(files []uintptr, dir string) (*guardianCh
 	defer null.Close()
 	fd := null.Fd()
 	c, err := h.spawn.spawn(linux.SpawnAttr{
-		Path: h.opt.Executable, Argv: []string{helperName, roleGuardianChild, dir, h.marks.name()}, Env: helperEnv(), Dir: "/",
+		Path: h.executable(), Argv: []string{helperName, roleGuardianChild, dir, h.marks.name()}, Env: helperEnv(), Dir: "/",
 		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: -1, OnDeath: syscall.SIGCONT,
 	}, nil, spawnLimit)
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 // no descendant of the supervisor: a host that ends its server by walking
 // parent numbers does not meet it.
 func startGuardianDetached(dir, base string) int {
-	_, err := syscall.ForkExec(selfExe, []string{helperName, roleGuardian, dir, base}, &syscall.ProcAttr{
+	_, err := syscall.ForkExec(selfExe(), []string{helperName, roleGuardian, dir, base}, &syscall.ProcAttr{
 		Dir: "/", Env: os.Environ(),
 		Files: []uintptr{0, 1, 2, guardControl, guardStatus, guardPidfd},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
@@ -58,6 +58,8 @@ const (
 func guard(dir, base string, life int) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	_ = linux.CloseFrom(guardPidfd + 1)
+	linux.HoldProc()
+	linux.HoldCgroup(dir)
 	group := linux.CgroupAt(dir)
 	events, err := linux.OpenForLook(dir + "/cgroup.events")
 	if err != nil {

@@ -17,8 +17,17 @@ import (
 const spawnLimit = 2 * time.Second
 
 // selfExe is this very program, even after its file was replaced or removed,
-// and for a process that may not walk to it.
-const selfExe = "/proc/self/exe"
+// and for a process that may not walk to it; where something was mounted over
+// /proc, the path that it had.
+func selfExe() string {
+	const link = "/proc/self/exe"
+	if _, err := os.Readlink(link); err != nil {
+		if path, err := linux.OwnPath(); err == nil {
+			return path
+		}
+	}
+	return link
+}
 
 var errHostClosed = errors.New("the host is closed")
 
@@ -58,9 +67,7 @@ func newHost(o HostOptions) (Host, error) {
 	default:
 		return nil, fmt.Errorf("mechanism %s: %w", o.Mechanism, ErrUnsupported)
 	}
-	if o.Executable == "" {
-		o.Executable = selfExe
-	}
+	linux.HoldProc()
 	if err := linux.TakeIgnoredSignals(); err != nil {
 		return nil, fmt.Errorf("read signal dispositions: %w", err)
 	}
@@ -120,6 +127,14 @@ func (h *linuxHost) Prepare() {
 	}
 	h.settle()
 	go h.startHelpers()
+}
+
+// executable is the program of the helpers.
+func (h *linuxHost) executable() string {
+	if h.opt.Executable != "" {
+		return h.opt.Executable
+	}
+	return selfExe()
 }
 
 func (h *linuxHost) startHelpers() {
@@ -268,7 +283,7 @@ func (h *linuxHost) runHelper(cgroupFD int, files []uintptr, begun func(), role 
 	defer null.Close()
 	fd := null.Fd()
 	l, err := h.spawnLeader(linux.SpawnAttr{
-		Path: h.opt.Executable, Argv: append([]string{helperName}, role...), Env: helperEnv(), Dir: "/",
+		Path: h.executable(), Argv: append([]string{helperName}, role...), Env: helperEnv(), Dir: "/",
 		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: cgroupFD,
 	}, nil)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // numbers meets the supervisor alone, and the shims then do their work. The
 // exit status is the errno of a failure.
 func startKeeperDetached() int {
-	if _, err := startHelper([]string{roleKeeper}, 0, 1, 2, shimControl, shimBoss); err != nil {
+	linux.UseProc(shimProc)
+	if _, err := startHelper(roleKeeper, 0, 1, 2, shimControl, shimBoss); err != nil {
 		return int(errnoOf(err))
 	}
 	return 0
@@ -45,6 +46,7 @@ func runKeeper() int {
 		k.say(word{kind: wordFailed, args: []int64{stepHelper, int64(errnoOf(err))}})
 		return 1
 	}
+	linux.UseProc(shimProc)
 	self, err := linux.SelfPidfd()
 	if err != nil {
 		return 1
@@ -70,7 +72,7 @@ func (k *keeper) say(w word, pass ...int) { _ = linux.Send(k.ctl, w.encode(), pa
 // start starts a shim whose socket is fd. Why not is told on that socket.
 func (k *keeper) start(fd int, serial int64) {
 	k.mu.Lock()
-	pid, err := startHelper([]string{roleShim}, 0, 1, 2, uintptr(fd), uintptr(k.boss))
+	pid, err := startHelper(roleShim, 0, 1, 2, uintptr(fd), uintptr(k.boss))
 	if err == nil {
 		k.shims[pid] = serial
 	}

@@ -141,10 +141,12 @@ func (lm *limiter) close() error {
 // home is this process's control group as it was at the start: with limits it
 // may move into a group below.
 func (h *linuxHost) home() (string, error) {
-	if h.opt.Parent != "" {
-		return h.opt.Parent, nil
-	}
-	h.homeOnce.Do(func() { h.homeDir, h.homeErr = linux.OwnCgroup() })
+	h.homeOnce.Do(func() {
+		if h.homeDir = h.opt.Parent; h.homeDir == "" {
+			h.homeDir, h.homeErr = linux.OwnCgroup()
+		}
+		linux.HoldCgroup(h.homeDir) // before a job could cover it
+	})
 	return h.homeDir, h.homeErr
 }
 

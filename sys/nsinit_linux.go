@@ -62,7 +62,7 @@ func (s *shim) startInit(m message, orders uintptr) (pid int, err error) {
 		if user {
 			role = roleUserInit
 		}
-		pid, err = syscall.ForkExec(selfExe, []string{helperName, role}, &syscall.ProcAttr{
+		pid, err = syscall.ForkExec(selfExe(), []string{helperName, role}, &syscall.ProcAttr{
 			Dir: "/", Env: os.Environ(), Sys: attr,
 			Files: []uintptr{0, 1, 2, uintptr(s.ctl), uintptr(s.boss), uintptr(file),
 				uintptr(m.files[0]), uintptr(m.files[1]), uintptr(m.files[2]), orders},

@@ -92,10 +92,11 @@ func startOrdered(o *order, files []int) (c linux.Child, failure *orderFailure) 
 // small heap is never collected, so the collector starts no thread.
 func helperEnv() []string { return []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=64MiB"} }
 
-// startHelper starts this binary again in a role that lives on, in a session of
-// its own.
-func startHelper(role []string, files ...uintptr) (pid int, err error) {
-	return syscall.ForkExec(selfExe, append([]string{helperName}, role...), &syscall.ProcAttr{
+// startHelper starts this binary again as shim or keeper, in a session of its own,
+// with files as its first descriptors, shimProc after them.
+func startHelper(role string, files ...uintptr) (pid int, err error) {
+	files = append(files, uintptr(linux.ProcDir()))
+	return syscall.ForkExec(selfExe(), []string{helperName, role}, &syscall.ProcAttr{
 		Dir: "/", Env: os.Environ(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 }

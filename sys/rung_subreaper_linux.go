@@ -200,7 +200,7 @@ func (h *linuxHost) proveHeld(ctx context.Context, held *holding) error {
 		return err
 	}
 	defer null.Close()
-	sp := Spec{Path: h.opt.Executable, Argv: []string{helperName, roleNothing}, Env: helperEnv(), Dir: "/",
+	sp := Spec{Path: h.executable(), Argv: []string{helperName, roleNothing}, Env: helperEnv(), Dir: "/",
 		Stdio: [3]*os.File{null, null, null}}
 	t, err := h.startHeld(ctx, &sp, held, nil)
 	if err != nil {

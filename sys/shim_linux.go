@@ -16,6 +16,7 @@ import (
 const (
 	shimControl = 3 // socket whose other end the supervisor holds
 	shimBoss    = 4 // pidfd of the supervisor
+	shimProc    = 5 // /proc as the supervisor has it, if at all
 )
 
 // shim is the parent of one leader and, as a subreaper, of everything in the
@@ -58,6 +59,7 @@ func runShim() int {
 	if err := linux.BecomeSubreaper(); err != nil {
 		return s.refuse(stepHelper, err)
 	}
+	linux.UseProc(shimProc)
 	self, err := linux.SelfPidfd()
 	if err != nil {
 		return s.refuse(stepHelper, err)

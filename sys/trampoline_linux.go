@@ -84,7 +84,7 @@ func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*
 		return nil, spawnError(sp, facts, err)
 	}
 	defer reportR.Close()
-	attr := linux.SpawnAttr{Path: h.opt.Executable, Argv: []string{helperName, roleTrampoline}, Env: helperEnv(),
+	attr := linux.SpawnAttr{Path: h.executable(), Argv: []string{helperName, roleTrampoline}, Env: helperEnv(),
 		Dir: "/", CgroupFD: cgroupFD, OnDeath: syscall.SIGKILL,
 		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal,
 		Files: append(stdioOf(sp), file.Fd(), reportW.Fd())}

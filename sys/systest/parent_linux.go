@@ -50,18 +50,23 @@ func parentIfMade() string {
 // shows the whole hierarchy, "" when there is none.
 func ownGroup() string {
 	group, _ := os.ReadFile("/proc/self/cgroup")
-	mounts, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
-		before, after, _ := strings.Cut(line, " - ")
-		f := strings.Fields(before)
-		if len(f) < 6 || !strings.HasPrefix(after, "cgroup2 ") || f[3] != "/" {
-			continue
-		}
-		for g := range strings.Lines(string(group)) {
-			if rest, ok := strings.CutPrefix(g, "0::"); ok {
-				return strings.TrimRight(f[4]+strings.TrimSpace(rest), "/")
-			}
+	mount := mountOfGroups()
+	for g := range strings.Lines(string(group)) {
+		if rest, ok := strings.CutPrefix(g, "0::"); ok && mount != "" {
+			return strings.TrimRight(mount+strings.TrimSpace(rest), "/")
 		}
 	}
 	return ""
 }
+
+// mountOfGroups is that mount, "" when there is none.
+var mountOfGroups = sync.OnceValue(func() string {
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		before, after, _ := strings.Cut(line, " - ")
+		if f := strings.Fields(before); len(f) >= 6 && strings.HasPrefix(after, "cgroup2 ") && f[3] == "/" {
+			return f[4]
+		}
+	}
+	return ""
+})
