@@ -70,6 +70,7 @@ func compare(args []string, to io.Writer) int {
 		return 2
 	}
 	p := &report{
+		binary:  *binary,
 		servers: append([]server{{"belfry", "'" + *binary + "' mcp --policy {policy}"}}, others...),
 		rounds:  *count,
 		load:    loadAverage(),

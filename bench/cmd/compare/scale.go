@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -23,9 +21,8 @@ type point struct {
 // rest is for how long a server is watched that has nothing to do.
 const rest = 3 * time.Second
 
-// look describes the server as it is.
-func (x *session) look(n int, before int64, id string) (p point, err error) {
-	pid := x.Process().Pid
+// look describes the server, a process with that number, as it is.
+func (x *session) look(pid, n int, before int64, id string) (p point, err error) {
 	var calls []sample
 	for range 100 {
 		start := time.Now()
@@ -64,7 +61,7 @@ func manyRunning(s server, counts []int) (curve []point, err error) {
 				return curve, err
 			}
 		}
-		p, err := x.look(n, before, id)
+		p, err := x.look(x.Process().Pid, n, before, id)
 		if err != nil {
 			return curve, err
 		}
@@ -97,103 +94,13 @@ func manyEnded(s server, path string, counts []int) (curve []point, err error) {
 			return curve, err
 		}
 		have++
-		p, err := x.look(n, before, id)
+		p, err := x.look(x.Process().Pid, n, before, id)
 		if err != nil {
 			return curve, err
 		}
 		curve = append(curve, p)
 	}
 	return curve, nil
-}
-
-// manyFollowers is a job that says something now and then to more and more
-// followers; the note is how late the last of them is told.
-func manyFollowers(s server, counts []int) (curve []point, err error) {
-	for _, n := range counts {
-		p, err := followers(s, n)
-		if err != nil {
-			return curve, err
-		}
-		curve = append(curve, p)
-	}
-	return curve, nil
-}
-
-func followers(s server, n int) (p point, err error) {
-	x, err := s.open()
-	if err != nil {
-		return p, err
-	}
-	defer func() { err = errors.Join(err, x.end()) }()
-	before := statusOf(x.Process().Pid)["VmRSS"]
-	const count = 20
-	argv, err := roleArgv("stamp", fmt.Sprint(count), "50ms")
-	if err != nil {
-		return p, err
-	}
-	id, err := x.begin(argv)
-	if err != nil {
-		return p, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), hung)
-	defer cancel()
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	last := make([]sample, count) // by line: when the last follower had it
-	var failed error
-	for range n {
-		all.Go(func() {
-			err := x.lateness(ctx, id, func(line int, late sample) {
-				mu.Lock()
-				defer mu.Unlock()
-				last[line].took = max(last[line].took, late.took)
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			if failed == nil {
-				failed = err // the others would say the same
-			}
-		})
-	}
-	all.Wait()
-	if failed != nil {
-		return p, failed
-	}
-	late := series{samples: last}
-	p, err = x.look(n, before, id)
-	// They are gone by now: what counts is the most that there was.
-	p.each = float64(statusOf(x.Process().Pid)["VmHWM"]-before) / float64(n)
-	p.note = fmt.Sprintf("%.2f ms", at(late.sorted(seconds), 50)*1000)
-	return p, err
-}
-
-// lateness follows a job of stamps to its end.
-func (x *session) lateness(ctx context.Context, id string, tell func(line int, late sample)) error {
-	for cursor := int64(0); ; {
-		p, err := x.SendTool("follow", map[string]any{"job_id": id, "cursor": cursor})
-		if err != nil {
-			return err
-		}
-		a, err := p.WaitTool(ctx)
-		now := time.Now()
-		var r record
-		if err == nil {
-			err = decode(a, &r)
-		}
-		if err != nil {
-			return err
-		}
-		for i, e := range r.Events {
-			one, err := addStamp(nil, e.Text, now)
-			if err != nil {
-				return err
-			}
-			tell(int(cursor)+i, one[0])
-		}
-		if cursor = r.NextCursor; r.Reason == "terminal" {
-			return nil
-		}
-	}
 }
 
 // curve writes the points as a table.

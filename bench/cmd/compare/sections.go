@@ -11,6 +11,7 @@ import (
 
 // report runs the comparisons and keeps what they found.
 type report struct {
+	binary  string
 	servers []server // belfry first
 	rounds  int
 	load    string          // average, before anything was measured

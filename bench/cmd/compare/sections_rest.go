@@ -65,7 +65,7 @@ func (p *report) scale() error {
 	curve(&p.curves, "More and more running jobs", "Each is a `sleep`; what containment costs in helper processes of its own is not in the server's memory.", "jobs", "", running, err)
 	ended, err := manyEnded(ours, path, []int{0, 100, 1000, 10_000})
 	curve(&p.curves, "More and more ended jobs", "Each was a `true`. Their records are kept; the output of the last 200 would be, too.", "records", "", ended, err)
-	told, err := manyFollowers(ours, []int{1, 10, 128})
-	curve(&p.curves, "More and more followers of one job", "All on one connection, where 128 may wait at once. The job writes a line every 50 ms; the last column is when the last follower has its reply, at the median.", "followers", "last told after", told, err)
+	told, err := manyFollowers(p.binary, []int{1, 10, 100, 200})
+	curve(&p.curves, "More and more followers of one job", "Of one shared server, a hundred at most on a connection. The job writes a line every 50 ms; the last column is when the last follower has its reply, at the median.", "followers", "last told after", told, err)
 	return nil
 }
