@@ -12,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == roleWord && os.Args[2] == "peer" {
+		os.Exit(playPeer(os.Args[3:]))
+	}
 	if len(os.Args) > 1 && os.Args[1] == roleWord {
 		os.Exit(playRole(os.Args[2:]))
 	}
@@ -83,6 +86,17 @@ func TestTakers(t *testing.T) {
 				t.Errorf("%s, %+v: %+v %v", side, l, s, err)
 			}
 		}
+	}
+}
+
+// A read that brings several stamps is as good as several that bring one.
+func TestStampsIn(t *testing.T) {
+	late, err := stampsIn(strings.NewReader("1000\n2000\n3000\n"))
+	if err != nil || len(late) != 3 {
+		t.Errorf("%v %v", late, err)
+	}
+	if _, err := stampsIn(strings.NewReader("1000\nnone\n")); err == nil {
+		t.Error("a line that is no stamp was taken for one")
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -35,17 +36,17 @@ func stampBlocking() (late []sample, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 4096)
-	for err == nil {
-		var n int
-		if n, err = r.Read(b); n > 0 {
-			late, err = addStamp(late, string(b[:n-1]), time.Now())
-		}
+	late, err = stampsIn(r)
+	return late, errors.Join(err, cmd.Wait())
+}
+
+// stampsIn reads stamps to the end. On a busy machine a read brings several.
+func stampsIn(r io.Reader) (late []sample, err error) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() && err == nil {
+		late, err = addStamp(late, lines.Text(), time.Now())
 	}
-	if err != io.EOF {
-		return nil, err
-	}
-	return late, cmd.Wait()
+	return late, errors.Join(err, lines.Err())
 }
 
 func addStamp(late []sample, line string, now time.Time) ([]sample, error) {
@@ -169,11 +170,9 @@ func (s server) shutdown(jobs int) (took time.Duration, err error) {
 		}
 	}
 	start := time.Now()
-	if err = x.CloseInput(); err == nil {
-		err = x.Wait()
-	}
+	err = x.leave()
 	took = time.Since(start)
-	return took, errors.Join(err, os.RemoveAll(x.dir))
+	return took, errors.Join(err, x.end())
 }
 
 // greet is from the start of a server to its first reply.

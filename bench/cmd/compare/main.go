@@ -24,8 +24,10 @@ usage: compare -belfry PATH [-peer NAME=COMMAND]... [-only SECTION,...] [-rounds
                [-out DIR] [-readme FILE]
 
 A peer is any server of the same seven tools on standard input and output, a line
-for sh in which {policy} becomes the path of a file {"allow":[...]}. Sections are
-ingest, follow, run, kill, start and scale.
+for sh in which {policy} becomes the path of a file {"allow":[...]}. Its answers may
+be text alone; its processor time and memory are those of the process that the line
+becomes, so a wrapper must exec it. Sections are ingest, follow, run, kill, start and
+scale.
 
 `
 

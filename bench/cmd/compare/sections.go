@@ -107,7 +107,10 @@ func (p *report) ingest() error {
 		p.say("-- %s", c.title)
 		found := rounds(p.rounds, c.sides, g.measure, p.say)
 		p.add(c.table, found, c.value)
-		if err := errors.Join(g.close(), os.RemoveAll(dir)); err != nil {
+		if err := g.close(); err != nil {
+			p.say("end of the servers: %v", err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
 	}
@@ -146,6 +149,9 @@ func (p *report) follow() error {
 	}
 	for range max(p.rounds/4, 1) {
 		for _, s := range all {
+			if s.failed != "" {
+				continue
+			}
 			var late []sample
 			err := errNotStarted
 			if x := open[s.side]; x != nil {

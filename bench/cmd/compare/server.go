@@ -25,10 +25,15 @@ type server struct {
 	command string
 }
 
+// patience is how long a server may take to end.
+const patience = 20 * time.Second
+
 // session is one server, started and greeted.
 type session struct {
 	*client.Client
-	dir string
+	dir      string
+	ours     bool // its exit code is as it should be
+	patience time.Duration
 }
 
 // record is what is read of a job's record and of the replies around it.
@@ -48,7 +53,7 @@ func (s server) open(env ...string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &session{dir: dir}
+	x := &session{dir: dir, ours: s.name == "belfry", patience: patience}
 	if err := x.start(s, env); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), os.RemoveAll(dir))
 	}
@@ -86,15 +91,41 @@ func (x *session) start(s server, env []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	if _, err = x.Open(ctx); err != nil {
-		err = errors.Join(err, x.Close())
+		err = errors.Join(err, x.leave())
 	}
 	return err
 }
 
-// end ends the server and waits for that.
+// leave ends the server's input and waits for its end; one that does not end is
+// killed. The exit code of another server is its own affair.
+func (x *session) leave() error {
+	err := x.CloseInput()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- x.Wait() }()
+	select {
+	case failed := <-ended:
+		if _, exited := errors.AsType[*exec.ExitError](failed); x.ours || !exited {
+			err = errors.Join(err, failed)
+		}
+	case <-time.After(x.patience):
+		err = errors.Join(err, fmt.Errorf("the server has not ended in %v after its input and was killed", x.patience), x.Process().Kill())
+		<-ended
+	}
+	return err
+}
+
+// end is leave, and the rest of the session with it.
 func (x *session) end() error {
-	err := x.Close()
-	<-x.Done()
+	err := x.leave()
+	select {
+	case <-x.Done():
+	case <-time.After(x.patience): // a job that it has left holds its output
+		err = errors.Join(err, x.HangUp())
+		<-x.Done()
+	}
 	return errors.Join(err, os.RemoveAll(x.dir))
 }
 
@@ -103,7 +134,11 @@ func decode(a client.Answer, r *record) error {
 	if a.IsError {
 		return errors.New(a.Text)
 	}
-	if err := json.Unmarshal(a.Structured, r); err != nil {
+	text := a.Structured
+	if text == nil {
+		text = json.RawMessage(a.Text) // what servers of older revisions have
+	}
+	if err := json.Unmarshal(text, r); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
 	if r.Diagnostic != nil {
@@ -131,13 +166,18 @@ func (x *session) begin(argv []string) (string, error) {
 	return r.JobID, err
 }
 
-// finish waits until the job has ended.
+// finish waits until the job has ended. A server may wait for less long than it is
+// asked to, and be asked again.
 func (x *session) finish(id string) (record, error) {
 	// No job has so many lines: only its end answers.
 	const never = int64(1_000_000_000_000)
-	r, err := x.call("follow", map[string]any{"job_id": id, "cursor": never, "timeout_ms": hung.Milliseconds() / 2})
-	if err == nil && r.Reason != "terminal" {
-		err = fmt.Errorf("job %s has not ended in %v: follow says %q", id, hung/2, r.Reason)
+	for start := time.Now(); ; {
+		r, err := x.call("follow", map[string]any{"job_id": id, "cursor": never, "timeout_ms": (30 * time.Second).Milliseconds()})
+		if err != nil || r.Reason == "terminal" {
+			return r, err
+		}
+		if time.Since(start) > hung {
+			return r, fmt.Errorf("job %s has not ended in %v: follow says %q", id, hung, r.Reason)
+		}
 	}
-	return r, err
 }
