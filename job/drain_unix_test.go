@@ -106,9 +106,15 @@ func TestReclaimClosesHeldPipe(t *testing.T) {
 	launcher, held := stranger()
 	s, sp := fakeStore(t, Config{MaxRetained: ptr(0)})
 	s.cfg.Launcher = launcher
+	sub := s.Subscribe(16)
+	defer sub.Close()
 	j := mustRun(t, s, sp)
 	out := <-held
-	<-j.Done()
+	for e := range sub.C {
+		if e.Kind == EventEnded { // only then its output is under retention
+			break
+		}
+	}
 	want(t, "while a stranger may speak, only a record", isRecord(s, j.id), false)
 	s.mu.Lock()
 	s.sweepLocked(time.Now())

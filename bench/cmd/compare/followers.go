@@ -66,8 +66,8 @@ func openShared(binary string, clients int) (s *shared, err error) {
 }
 
 func (s *shared) daemon(words ...string) *exec.Cmd {
-	cmd := exec.Command(s.binary, append([]string{"daemon"}, words...)...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), s.env), os.Stderr
+	cmd := exec.Command("env", append([]string{s.env, s.binary, "daemon"}, words...)...)
+	cmd.Stderr = os.Stderr
 	return cmd
 }
 
