@@ -58,11 +58,23 @@ func (h *HeldCgroup) Make(name string) (*HeldCgroup, error) {
 // Dir is the open directory, for SpawnAttr; -1 once it was closed.
 func (h *HeldCgroup) Dir() int { return h.dir }
 
-// Watch opens what Populated and Frozen read.
+// Watch opens what State reads.
 func (h *HeldCgroup) Watch() (err error) {
-	h.events, err = openAt(h.dir, "cgroup.events", h.path+"/cgroup.events", unix.O_RDONLY|unix.O_NONBLOCK)
+	const how = unix.O_RDONLY | unix.O_NONBLOCK
+	name := h.path + "/cgroup.events"
+	if h.dir < 0 {
+		h.events, err = open(name, how)
+	} else {
+		h.events, err = openAt(h.dir, "cgroup.events", name, how)
+	}
 	return err
 }
+
+// Watched tells whether that is open.
+func (h *HeldCgroup) Watched() bool { return h.events >= 0 }
+
+// Unwatch closes it.
+func (h *HeldCgroup) Unwatch() { closeOpen(&h.events) }
 
 // Count opens what CPU reads.
 func (h *HeldCgroup) Count() (err error) {

@@ -250,6 +250,14 @@ func (c *Cgroup) number(name string) (int64, bool) {
 // answers EBUSY to the outer one.
 func (c *Cgroup) Remove() error { return RemoveCgroup(c.path) }
 
+// RemoveEmpty removes the group unless something lives in it, or a group is below
+// it. True: it is gone, whoever removed it, which proves that nothing lives there
+// and that nothing will.
+func (c *Cgroup) RemoveEmpty() bool {
+	err := rmdir(c.path)
+	return err == nil || err == unix.ENOENT
+}
+
 // RemoveCgroup is Cgroup.Remove by path. A directory that is gone is no error.
 func RemoveCgroup(path string) error {
 	if err := rmdir(path); err == nil || err == unix.ENOENT {

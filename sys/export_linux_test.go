@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/belfry-dev/belfry/linux"
 )
@@ -32,7 +33,7 @@ func StartSlow(h Host, sp Spec) (Tree, error) {
 	if err == nil {
 		return r.start(&sp, &facts)
 	}
-	l, err := host.startLeader(&sp, &facts, -1)
+	l, err := host.startLeader(&sp, &facts, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +185,8 @@ func HelpersOf(h Host) (keeper, spare int) {
 
 // EndSoon starts a program as a host does its helpers that end soon.
 func EndSoon(h Host, sp Spec) (Exit, error) {
-	l, err := h.(*linuxHost).spawnLeader(linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env,
-		Dir: "/", Files: stdioOf(&sp), CgroupFD: -1}, nil)
+	l, err := h.(*linuxHost).spawnLeader(birthIn(nil, linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env,
+		Dir: "/", Files: stdioOf(&sp)}))
 	if err != nil {
 		return Exit{}, err
 	}
@@ -199,6 +200,30 @@ func FillReserve() { makeThreads(spareThreads) }
 
 // KeptLeaves is how many containers a host keeps for others.
 const KeptLeaves = keptLeaves
+
+// WaitingContainers are the directories of the containers that wait for a tree.
+func WaitingContainers(h Host) (dirs []string) {
+	r := h.(*linuxHost).cgroup
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.idle {
+		dirs = append(dirs, l.Path())
+	}
+	return dirs
+}
+
+// LooseSpawner starts programs in a group as a host does whose program's threads
+// last, and ends them.
+func LooseSpawner(in *linux.HeldCgroup, limit time.Duration) (start func(path string) error, stop func()) {
+	s := newSpawner(true)
+	return func(path string) error {
+		c, err := s.spawn(birthIn(in, linux.SpawnAttr{Path: path, Argv: []string{path}, Dir: "/"}), limit)
+		if err == nil {
+			discard(c.PID, c.Pidfd)
+		}
+		return err
+	}, s.close
+}
 
 // Remembers tells whether a host would start the program without reading it.
 func Remembers(h Host, path string) bool {

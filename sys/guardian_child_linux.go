@@ -23,10 +23,10 @@ func (h *linuxHost) startGuardianChild(files []uintptr, dir string) (*guardianCh
 	}
 	defer null.Close()
 	fd := null.Fd()
-	c, err := h.spawn.spawn(linux.SpawnAttr{
+	c, err := h.spawn.spawn(birthIn(nil, linux.SpawnAttr{
 		Path: h.executable(), Argv: []string{helperName, roleGuardianChild, dir, h.marks.name()}, Env: helperEnv(), Dir: "/",
-		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: -1, OnDeath: syscall.SIGCONT,
-	}, nil, spawnLimit)
+		Files: append([]uintptr{fd, fd, fd}, files...), OnDeath: syscall.SIGCONT,
+	}), spawnLimit)
 	if err != nil {
 		return nil, err
 	}

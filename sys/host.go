@@ -17,6 +17,13 @@ type HostOptions struct {
 	// later; what a tree's Guarantee tells may rise after the start. Prepare does
 	// its work at once and not beside the caller's.
 	Hasty bool
+	// ThreadsLast says that no goroutine of this program ends while it is locked to
+	// its thread (runtime.LockOSThread), which ends the thread, nor changes for good
+	// what a thread hands down, as its signal mask. Then starts are faster. On Linux
+	// the kernel kills what a thread has started when that thread ends, so a program
+	// that cannot be sure says false, and gets a thread for its starts alone. A host
+	// that was made without it has such a thread, which ends when it is closed.
+	ThreadsLast bool
 	// Mechanism forces one rung; "" takes the best that works here.
 	Mechanism Mechanism
 }

@@ -71,7 +71,7 @@ func newHost(o HostOptions) (Host, error) {
 	if err := linux.TakeIgnoredSignals(); err != nil {
 		return nil, fmt.Errorf("read signal dispositions: %w", err)
 	}
-	h := &linuxHost{opt: o, spawn: newSpawner(o.Hasty), trees: map[*leader]struct{}{},
+	h := &linuxHost{opt: o, spawn: newSpawner(o.Hasty || o.ThreadsLast), trees: map[*leader]struct{}{},
 		marks: newMarks(), can: abilities{groupByPidfd: linux.HasPidfdGroups()}}
 	h.shims.host = h
 	h.tables = newViews(h.marks.base)
@@ -201,27 +201,34 @@ func (h *linuxHost) Start(ctx context.Context, sp Spec) (Tree, error) {
 	return h.startOnBest(ctx, &sp)
 }
 
-// startLeader starts the program in the control group of cgroupFD, or in ours
-// when that is negative, and makes sure that it is the approved one.
-func (h *linuxHost) startLeader(sp *Spec, facts *programFacts, cgroupFD int) (*leader, error) {
+// startLeader starts the program in a control group, or in ours when that is
+// nil, and makes sure that it is the approved one.
+func (h *linuxHost) startLeader(sp *Spec, facts *programFacts, in *linux.HeldCgroup) (*leader, error) {
 	if h.jumps(sp, facts) {
-		return h.startThrough(sp, facts, cgroupFD)
+		return h.startThrough(sp, facts, in)
 	}
-	attr := linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env, Dir: sp.Dir,
-		Files: stdioOf(sp), CgroupFD: cgroupFD, OnDeath: syscall.SIGKILL,
-		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal}
-	var before func() error
+	b := birthIn(in, linux.SpawnAttr{Path: sp.Path, Argv: sp.Argv, Env: sp.Env, Dir: sp.Dir,
+		Files: stdioOf(sp), OnDeath: syscall.SIGKILL,
+		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal})
 	if (sp.Approved != FileStamp{}) {
-		before = func() error {
+		b.before = func() error {
 			if now, err := stamp(sp.Path); err != nil || now != sp.Approved {
 				return changed(sp.Path)
 			}
 			return nil
 		}
 	}
-	l, err := h.spawnLeader(attr, before)
+	l, err := h.spawnLeader(b)
 	runtime.KeepAlive(sp)
 	if err != nil {
+		if _, told := errors.AsType[*StartError](err); facts.recalled && !told {
+			// What is there by now explains the error.
+			fresh, lerr := preflight(context.Background(), sp)
+			if lerr != nil {
+				return nil, lerr
+			}
+			facts = &fresh
+		}
 		return nil, spawnError(sp, facts, err)
 	}
 	l.bear(h.marks.next())
@@ -245,8 +252,8 @@ func ranAnother(pid int, path string, approved FileStamp) bool {
 }
 
 // spawnLeader starts a process and remembers it until it is finished.
-func (h *linuxHost) spawnLeader(attr linux.SpawnAttr, before func() error) (*leader, error) {
-	c, err := h.spawn.spawn(attr, before, spawnLimit)
+func (h *linuxHost) spawnLeader(b birth) (*leader, error) {
+	c, err := h.spawn.spawn(b, spawnLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -275,17 +282,17 @@ func (h *linuxHost) watch(l *leader) error {
 
 // runHelper runs this binary in a role that ends soon, with further files from
 // descriptor 3 up, and reaps it.
-func (h *linuxHost) runHelper(cgroupFD int, files []uintptr, begun func(), role ...string) error {
+func (h *linuxHost) runHelper(in *linux.HeldCgroup, files []uintptr, begun func(), role ...string) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer null.Close()
 	fd := null.Fd()
-	l, err := h.spawnLeader(linux.SpawnAttr{
+	l, err := h.spawnLeader(birthIn(in, linux.SpawnAttr{
 		Path: h.executable(), Argv: append([]string{helperName}, role...), Env: helperEnv(), Dir: "/",
-		Files: append([]uintptr{fd, fd, fd}, files...), CgroupFD: cgroupFD,
-	}, nil)
+		Files: append([]uintptr{fd, fd, fd}, files...),
+	}))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (h *linuxHost) startKeeper() (*keeperLink, error) {
 	}
 	self, err := linux.SelfPidfd()
 	if err == nil {
-		err = h.runHelper(-1, []uintptr{uintptr(theirs), uintptr(self), uintptr(linux.ProcDir())}, nil, roleKeeperStart)
+		err = h.runHelper(nil, []uintptr{uintptr(theirs), uintptr(self), uintptr(linux.ProcDir())}, nil, roleKeeperStart)
 		linux.CloseFD(self)
 	}
 	linux.CloseFD(theirs)

@@ -11,12 +11,13 @@ import (
 
 // leaf is the container of one tree: a control group below the host's. To make
 // one and remove it costs the kernel more than all else that a short job asks of
-// it, so a few are kept when their trees have ended, for others.
+// it, so a few are kept when their trees have ended, for others. Where none of
+// those is left, the next one is made while a tree runs.
 type leaf struct {
 	*linux.HeldCgroup
 	kept   bool          // one of those few: its files stay open
 	counts bool          // memory and tasks, too
-	used   bool          // a tree has been in it
+	waited bool          // it was there before its tree was asked for
 	spent  time.Duration // processor time of the trees before
 }
 
@@ -25,16 +26,50 @@ type leaf struct {
 // removed: a host with a thousand jobs must not need a thousand descriptors more.
 const keptLeaves = 8
 
-// takeLeaf gives the container of one tree: one that was in use, if it is as if
-// it had just been made, else a new one.
+// takeLeaf gives the container of one tree: one that waits, if it is as if it had
+// just been made, else a new one.
 func (r *cgroupRung) takeLeaf() (*leaf, error) {
 	for l := r.idleLeaf(); l != nil; l = r.idleLeaf() {
-		if l.asNew() {
+		if l.waited = true; l.asNew() {
+			l.kept = l.kept || r.keepOne()
 			return l, nil
 		}
 		r.discard(l)
 	}
-	return r.makeLeaf()
+	return r.newLeaf()
+}
+
+// newLeaf makes a container for a tree.
+func (r *cgroupRung) newLeaf() (*leaf, error) {
+	l, err := r.makeLeaf()
+	if err == nil {
+		l.kept = r.keepOne()
+	}
+	return l, err
+}
+
+// makeNext makes the container of the next tree, if none waits: while one runs,
+// nobody waits for that. A hasty host has no next tree, and what holds limits is
+// made with them.
+func (r *cgroupRung) makeNext() {
+	r.mu.Lock()
+	no := r.making || r.closed || len(r.idle) > 0 || r.limiting() || r.host.opt.Hasty
+	r.making = r.making || !no
+	r.mu.Unlock()
+	if no {
+		return
+	}
+	l, err := r.makeLeaf()
+	r.mu.Lock()
+	r.making = false
+	open := !r.closed
+	if err == nil && open {
+		r.idle = append(r.idle, l)
+	}
+	r.mu.Unlock()
+	if err == nil && !open {
+		r.discard(l)
+	}
 }
 
 func (r *cgroupRung) idleLeaf() *leaf {
@@ -63,7 +98,7 @@ func (l *leaf) asNew() bool {
 
 var errFrozen = errors.New("the control group is frozen from above")
 
-// makeLeaf makes a container.
+// makeLeaf makes a container that is not kept.
 func (r *cgroupRung) makeLeaf() (*leaf, error) {
 	held, err := r.makeBelow(randomName())
 	if err != nil {
@@ -74,8 +109,8 @@ func (r *cgroupRung) makeLeaf() (*leaf, error) {
 		r.discard(l)
 		return nil, err
 	}
-	if l.kept = r.keepOne(); l.kept && l.Count() != nil {
-		r.keepLess(l)
+	if !l.counts {
+		_ = l.Count() // Best effort: without it the container is not used again.
 	}
 	_, frozen, err := l.State()
 	if err == nil && frozen {
@@ -115,12 +150,16 @@ func (r *cgroupRung) keepLess(l *leaf) {
 	}
 }
 
-// started tells that a tree is in the container. One that is not kept needs its
-// directory no more.
+// started tells that a tree is in the container. Of one that is not kept a single
+// file stays open: with limits the one that tells of its end, else the one that
+// counts; that end its removal tells.
 func (l *leaf) started() {
-	l.used = true
-	if !l.kept {
+	switch {
+	case l.counts:
 		l.CloseDir()
+	case !l.kept:
+		l.CloseDir()
+		l.Unwatch()
 	}
 }
 
@@ -152,12 +191,12 @@ func (l *leaf) usage(u Usage) Usage {
 func (r *cgroupRung) giveBack(l *leaf) {
 	if l.kept && l.Reusable() {
 		r.mu.Lock()
-		open := !r.closed
-		if open {
+		room := !r.closed && len(r.idle) < keptLeaves
+		if room {
 			r.idle = append(r.idle, l)
 		}
 		r.mu.Unlock()
-		if open {
+		if room {
 			return
 		}
 	}

@@ -26,7 +26,7 @@ func init() { systest.Register("supervisor", supervisor) }
 // supervisor runs one hostile tree and waits to be killed: MECHANISM PARENT TOKEN.
 func supervisor(args []string) int {
 	fail := func(err error) int { fmt.Fprintln(os.Stdout, "error", err); return 1 }
-	h, err := sys.NewHost(sys.HostOptions{Mechanism: sys.Mechanism(args[0]), Parent: args[1]})
+	h, err := sys.NewHost(sys.HostOptions{Mechanism: sys.Mechanism(args[0]), Parent: args[1], ThreadsLast: true})
 	if err != nil {
 		return fail(err)
 	}

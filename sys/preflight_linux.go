@@ -26,6 +26,7 @@ type programFacts struct {
 	slow        bool   // must not be touched between clone and exec
 	unread      bool   // one of the files may be executed, but not read
 	files       []looked
+	recalled    bool // of an earlier look
 }
 
 // looked is a file that was looked at: the program, then its interpreters.

@@ -72,7 +72,7 @@ func (h *linuxHost) probeGroup() Rung {
 	rung := Rung{Mechanism: ProcessGroup}
 	err := errInitNotCalled
 	if initCalled.Load() {
-		err = h.runHelper(-1, nil, nil, roleNothing)
+		err = h.runHelper(nil, nil, nil, roleNothing)
 	}
 	if err != nil {
 		rung.Reason, rung.Remedy = "start a process: "+err.Error(), "see whether a limit of processes or a sandbox forbids it"

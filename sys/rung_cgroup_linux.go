@@ -32,7 +32,8 @@ type cgroupRung struct {
 	scope *scope             // that above is, if any
 
 	mu     sync.Mutex
-	idle   []*leaf         // kept containers without a tree
+	idle   []*leaf         // containers without a tree
+	making bool            // one of those is
 	kept   int             // kept containers, idle or not
 	closed bool            // none is kept any more
 	left   []*linux.Cgroup // containers that could not be removed yet
@@ -145,14 +146,14 @@ func (r *cgroupRung) start(sp *Spec, facts *programFacts) (Tree, error) {
 		r.discard(in)
 		return nil, limitError(limits)
 	}
-	l, err := r.host.startLeader(sp, facts, in.Dir())
-	if err != nil && in.used && mayBeTheCgroup(err) {
+	l, err := r.host.startLeader(sp, facts, in.HeldCgroup)
+	if err != nil && in.waited && mayBeTheCgroup(err) {
 		// Somebody may have changed the container since its last tree.
 		r.discard(in)
-		if in, err = r.makeLeaf(); err != nil {
+		if in, err = r.newLeaf(); err != nil {
 			return nil, newCgroupError(err)
 		}
-		l, err = r.host.startLeader(sp, facts, in.Dir())
+		l, err = r.host.startLeader(sp, facts, in.HeldCgroup)
 	}
 	if err != nil {
 		r.discard(in)
@@ -218,7 +219,7 @@ func (r *cgroupRung) prove() error {
 		return err
 	}
 	defer r.discard(in)
-	err = r.host.runHelper(in.Dir(), nil, nil, roleNothing)
+	err = r.host.runHelper(in.HeldCgroup, nil, nil, roleNothing)
 	if err != nil {
 		return fmt.Errorf("start a process in a control group: %w", err)
 	}
@@ -236,7 +237,7 @@ func (r *cgroupRung) startGuardian(control, status *os.File, self int) (*guardia
 	}
 	files := []uintptr{control.Fd(), status.Fd(), uintptr(self)}
 	if !r.guardian.hasty {
-		return nil, r.host.runHelper(-1, files, r.guardian.begins, roleGuardianStart, r.dir.Path(), r.host.marks.name())
+		return nil, r.host.runHelper(nil, files, r.guardian.begins, roleGuardianStart, r.dir.Path(), r.host.marks.name())
 	}
 	child, err := r.host.startGuardianChild(files, r.dir.Path())
 	if err == nil {

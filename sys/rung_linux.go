@@ -84,7 +84,7 @@ func (h *linuxHost) startGroup(ctx context.Context, sp *Spec) (Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := h.startLeader(sp, &facts, -1)
+	l, err := h.startLeader(sp, &facts, nil)
 	if err != nil {
 		return nil, err
 	}

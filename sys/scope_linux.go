@@ -74,8 +74,8 @@ func (h *linuxHost) openScope(ctx context.Context) (*scope, error) {
 	}
 	defer said.Close()
 	args := h.scopeArgs(unit)
-	l, err := h.spawnLeader(linux.SpawnAttr{Path: args[0], Argv: args, Env: scopeEnv(), Dir: "/",
-		Files: []uintptr{stdinR.Fd(), saidW.Fd(), saidW.Fd()}, CgroupFD: -1}, nil)
+	l, err := h.spawnLeader(birthIn(nil, linux.SpawnAttr{Path: args[0], Argv: args, Env: scopeEnv(), Dir: "/",
+		Files: []uintptr{stdinR.Fd(), saidW.Fd(), saidW.Fd()}}))
 	saidW.Close()
 	if err != nil {
 		stdinW.Close()

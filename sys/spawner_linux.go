@@ -20,18 +20,37 @@ const busyLimit = 200 * time.Millisecond
 // another is also faster than side by side on a small machine: exec and exit
 // contend in the kernel.
 //
-// A loose one has no thread of its own, which a hasty program would make for one
-// start: the runtime ends no thread but one whose goroutine ends locked to it,
-// and a host has none that does where its spawner is loose.
+// A loose one has no thread of its own: the program has promised that its threads
+// last, and all of them have an empty mask. What is born in a control group is
+// then started by the goroutine that asks; see here.
 type spawner struct {
+	loose    bool
 	requests chan *spawnRequest
+	turn     chan struct{} // full while a process is started
+	overdue  overdue
 	stop     chan struct{}
 	once     sync.Once
 }
 
-type spawnRequest struct {
+// birth is one process to start.
+type birth struct {
 	attr   linux.SpawnAttr
-	before func() error // last check on the spawner's thread; may be nil
+	before func() error // last check before the clone; may be nil
+	kill   func() error // ends all in the control group that it is born in; nil: in ours
+}
+
+// birthIn has the process born in a control group; nil is ours.
+func birthIn(in *linux.HeldCgroup, attr linux.SpawnAttr) birth {
+	attr.CgroupFD = -1
+	if in == nil {
+		return birth{attr: attr}
+	}
+	attr.CgroupFD = in.Dir()
+	return birth{attr: attr, kill: in.Kill}
+}
+
+type spawnRequest struct {
+	birth
 	answer chan spawned
 	// taken is set by whoever is first: the spawner's answer, or the caller
 	// that gave up waiting. The loser cleans up.
@@ -44,8 +63,8 @@ type spawned struct {
 }
 
 func newSpawner(loose bool) *spawner {
-	s := &spawner{requests: make(chan *spawnRequest), stop: make(chan struct{})}
-	if loose && linux.SignalMaskIsClear() {
+	s := &spawner{requests: make(chan *spawnRequest), turn: make(chan struct{}, 1), stop: make(chan struct{})}
+	if s.loose = loose && linux.SignalMaskIsClear(); s.loose {
 		go s.serve(nil)
 	} else {
 		go s.loop()
@@ -70,7 +89,9 @@ func (s *spawner) serve(maskErr error) {
 		case r := <-s.requests:
 			var out spawned
 			if out.err = maskErr; out.err == nil {
+				s.turn <- struct{}{}
 				out = s.attempt(r)
+				<-s.turn
 			}
 			if r.taken.CompareAndSwap(false, true) {
 				r.answer <- out
@@ -111,8 +132,11 @@ func (s *spawner) attempt(r *spawnRequest) spawned {
 
 // spawn runs one request. When limit passes first the error is a
 // CodeStartTimeout, and a process that starts after all is killed and reaped.
-func (s *spawner) spawn(attr linux.SpawnAttr, before func() error, limit time.Duration) (linux.Child, error) {
-	r := &spawnRequest{attr: attr, before: before, answer: make(chan spawned, 1)}
+func (s *spawner) spawn(b birth, limit time.Duration) (linux.Child, error) {
+	if s.loose && b.kill != nil {
+		return s.here(b, limit)
+	}
+	r := &spawnRequest{birth: b, answer: make(chan spawned, 1)}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -120,14 +144,14 @@ func (s *spawner) spawn(attr linux.SpawnAttr, before func() error, limit time.Du
 	case <-s.stop:
 		return linux.Child{}, os.ErrClosed
 	case <-timer.C:
-		return linux.Child{}, startTimeout(attr.Path, limit)
+		return linux.Child{}, startTimeout(b.attr.Path, limit)
 	}
 	select {
 	case out := <-r.answer:
 		return out.Child, out.err
 	case <-timer.C:
 		if r.taken.CompareAndSwap(false, true) {
-			return linux.Child{}, startTimeout(attr.Path, limit)
+			return linux.Child{}, startTimeout(b.attr.Path, limit)
 		}
 		out := <-r.answer
 		return out.Child, out.err

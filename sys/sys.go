@@ -68,7 +68,8 @@ type Proof string
 const (
 	// ProofNone means that emptiness was not observed.
 	ProofNone Proof = ""
-	// ProofCgroupEmpty: the leader's exit was seen and cgroup.events said "populated 0".
+	// ProofCgroupEmpty: the leader's exit was seen, and cgroup.events said "populated
+	// 0" or the kernel removed the group, which it does only when nothing lives in it.
 	ProofCgroupEmpty Proof = "cgroup_empty"
 	// ProofNoChildren: the subreaper's waitid said ECHILD.
 	ProofNoChildren Proof = "no_children"

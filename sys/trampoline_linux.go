@@ -67,7 +67,7 @@ func (h *linuxHost) jumps(sp *Spec, facts *programFacts) bool {
 
 // startThrough starts the program through the trampoline and waits until it took
 // its place.
-func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*leader, error) {
+func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, in *linux.HeldCgroup) (*leader, error) {
 	if !initCalled.Load() {
 		return nil, &StartError{Code: CodeSpawn, Path: sp.Path,
 			Detail: "lies on a slow file system or wants another umask, which takes a helper to start: " + errInitNotCalled.Error()}
@@ -84,11 +84,11 @@ func (h *linuxHost) startThrough(sp *Spec, facts *programFacts, cgroupFD int) (*
 		return nil, spawnError(sp, facts, err)
 	}
 	defer reportR.Close()
-	attr := linux.SpawnAttr{Path: h.executable(), Argv: []string{helperName, roleTrampoline}, Env: helperEnv(),
-		Dir: "/", CgroupFD: cgroupFD, OnDeath: syscall.SIGKILL,
+	helper := birthIn(in, linux.SpawnAttr{Path: h.executable(), Argv: []string{helperName, roleTrampoline}, Env: helperEnv(),
+		Dir: "/", OnDeath: syscall.SIGKILL,
 		Shared: sp.Session == SessionShared, Terminal: sp.Session == SessionTerminal,
-		Files: append(stdioOf(sp), file.Fd(), reportW.Fd())}
-	l, err := h.spawnLeader(attr, nil)
+		Files: append(stdioOf(sp), file.Fd(), reportW.Fd())})
+	l, err := h.spawnLeader(helper)
 	runtime.KeepAlive(sp)
 	reportW.Close()
 	if err != nil {

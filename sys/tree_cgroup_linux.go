@@ -80,6 +80,7 @@ func (t *cgroupTree) run() {
 		}
 		close(t.done)
 	}()
+	t.rung.makeNext()
 	if t.observe() != nil {
 		return // the host was closed
 	}
@@ -90,7 +91,11 @@ func (t *cgroupTree) run() {
 		t.reap()
 	}
 	close(t.exited)
-	if t.isReleased() || !t.vacated() {
+	if t.isReleased() {
+		return
+	}
+	gone := t.vanished()
+	if !gone && !t.vacated() {
 		return
 	}
 	if !t.outside.Load() {
@@ -103,8 +108,22 @@ func (t *cgroupTree) run() {
 		}
 		t.proof = ProofGroupScan
 	}
-	t.total, t.met = t.leaf.usage(t.used), evidenceOf(t.leaf.Cgroup, t.limits)
+	if !gone {
+		t.total = t.leaf.usage(t.used)
+	}
+	t.met = evidenceOf(t.leaf.Cgroup, t.limits)
 	close(t.empty)
+}
+
+// vanished removes a container that no other tree will have, and takes its usage
+// before. The kernel refuses as long as something lives in it, so where it does not
+// that is the proof, and takes no file to ask.
+func (t *cgroupTree) vanished() bool {
+	if t.leaf.Watched() || t.outside.Load() {
+		return false
+	}
+	t.total = t.leaf.usage(t.used)
+	return t.leaf.RemoveEmpty()
 }
 
 // inLeaf calls f unless the container was given back.
@@ -121,6 +140,9 @@ func (t *cgroupTree) inLeaf(f func(in *leaf)) {
 // is right at once or, with descendants, within moments. So it is read, and
 // read again at short distances, before the notice is relied on.
 func (t *cgroupTree) vacated() bool {
+	if err := t.watch(); err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
 	if populated, _, err := t.leaf.State(); !populated {
 		return err == nil || errors.Is(err, fs.ErrNotExist)
 	}
@@ -144,6 +166,21 @@ func (t *cgroupTree) vacated() bool {
 		_ = events.SetDeadline(time.Time{})
 		return events.Wait(done)
 	}) && readErr == nil
+}
+
+// watch opens what tells whether something lives in the container, unless it is.
+// Where no descriptor is left, nothing tells when there will be one.
+func (t *cgroupTree) watch() error {
+	if t.leaf.Watched() {
+		return nil
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := t.leaf.Watch()
+		if !isScarce(err) || t.isReleased() {
+			return err
+		}
+		linux.Pause(pause)
+	}
 }
 
 // Signal sends to the leader's group first and then, one by one, to the

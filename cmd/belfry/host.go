@@ -19,7 +19,7 @@ func (a *App) recordsDir() (string, error) {
 // newHost opens this machine as a starter of trees, with the user's records of
 // containers. Where there is no place for them it works without, and says so.
 func (a *App) newHost() (sys.Host, error) {
-	var o sys.HostOptions
+	o := sys.HostOptions{ThreadsLast: true}
 	var err error
 	if o.Records, err = a.recordsDir(); err != nil {
 		a.logf("no record is kept of what a killed belfry would leave: %v", err)
