@@ -82,15 +82,21 @@ const pathSeparators = "/" + string(filepath.Separator)
 // Resolve gives the real path of what an entry names now. A relative path with
 // a separator names nothing: it would mean another file in every folder.
 func (p Policy) Resolve(entry string) (string, bool) {
-	if entry == "" || (strings.ContainsAny(entry, pathSeparators) && !filepath.IsAbs(entry)) {
-		return "", false
-	}
-	found, err := sys.FindExecutable(entry, string(filepath.Separator), p.path, p.pathext)
-	if err != nil {
+	found, ok := p.find(entry)
+	if !ok {
 		return "", false
 	}
 	r, err := filepath.EvalSymlinks(found)
 	return r, err == nil
+}
+
+// find gives the path of what an entry names now.
+func (p Policy) find(entry string) (string, bool) {
+	if entry == "" || (strings.ContainsAny(entry, pathSeparators) && !filepath.IsAbs(entry)) {
+		return "", false
+	}
+	found, err := sys.FindExecutable(entry, string(filepath.Separator), p.path, p.pathext)
+	return found, err == nil
 }
 
 // Decide tells whether the executable at path may run, and by which entry.
@@ -115,9 +121,17 @@ func (p Policy) Approve(path string) (entry, real string, ok bool) {
 			if named != (base == filepath.Base(path) || base == filepath.Base(real)) {
 				continue
 			}
-			if now, ok := p.Resolve(entry); ok && now == real {
-				return entry, real, true
+			found, ok := p.find(entry)
+			if !ok {
+				continue
 			}
+			// The path that was asked for has been resolved just now.
+			if now := real; found != path {
+				if now, err = filepath.EvalSymlinks(found); err != nil || now != real {
+					continue
+				}
+			}
+			return entry, real, true
 		}
 	}
 	return "", "", false

@@ -85,9 +85,9 @@ func (j *Job) started(tree sys.Tree) {
 
 // spawn makes the pipes and starts the tree. On an error nothing is left open.
 func (j *Job) spawn() (tree sys.Tree, err error) {
-	stdin, err := os.Open(os.DevNull)
+	stdin, err := sys.OpenNull()
 	if err != nil {
-		return nil, fmt.Errorf("open %s for the job's input: %w", os.DevNull, err)
+		return nil, fmt.Errorf("open the job's input: %w", err)
 	}
 	ends := []*os.File{stdin}
 	defer func() {

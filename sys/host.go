@@ -55,6 +55,7 @@ func ReapOrphans() { reapOrphans() }
 //	newPipe() (*pipeEnd, *os.File, error); pipeEnd has read, readNow, quiet,
 //	  buffered, setReadDeadline, grow and close (pipe.go)
 //	pipePair() (r, w int, err error)     Unix only
+//	openNull() (*os.File, error)
 //	findExecutable(name, dir, path, pathext string) (string, error)
 //	stopped(ID) bool
 //	absolute(path, dir string) string

@@ -24,6 +24,9 @@ func NewPipe() (*PipeReader, *os.File, error) {
 	return &PipeReader{end: end}, child, nil
 }
 
+// OpenNull opens the null device for reading: the input of a job that gets none.
+func OpenNull() (*os.File, error) { return openNull() }
+
 // Read waits until there is something, and gives io.EOF once every holder of
 // the child's end is gone, or an error that wraps os.ErrDeadlineExceeded.
 func (p *PipeReader) Read(b []byte) (int, error) { return p.end.read(b) }
