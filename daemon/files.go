@@ -146,21 +146,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = sys.Obstacle(path, err)
-		// Best effort: what is left has a name that nobody reads.
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return sys.ReplaceWhole(path, append(b, '\n'))
 }
 
 // remove deletes a file; one that is not there is no error.

@@ -1,6 +1,10 @@
 package sys
 
-import "os"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
 // TempSuffix ends the name of what WriteWhole has not finished.
 const TempSuffix = ".tmp"
@@ -17,6 +21,26 @@ func WriteWhole(path string, data []byte) error {
 	if err != nil {
 		err = Obstacle(path, err)
 		os.Remove(temp) // Best effort: it is written over next time.
+	}
+	return err
+}
+
+// ReplaceWhole is WriteWhole for any number of writers at once: the file is what
+// one of them wrote. A writer that is killed may leave a file with another name,
+// which ends in TempSuffix and some digits.
+func ReplaceWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+TempSuffix+"-*") // mode 0600
+	if err != nil {
+		return Obstacle(path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = Obstacle(path, err)
+		_ = os.Remove(f.Name()) // Best effort: nobody reads it.
 	}
 	return err
 }

@@ -3,6 +3,10 @@ package sys_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/belfry-dev/belfry/sys"
@@ -31,4 +35,37 @@ func TestWriteWhole(t *testing.T) {
 		t.Error("no error")
 	}
 	has("short")
+}
+
+// Of many that write at once each reader sees what one of them wrote, and what
+// they wrote it to is gone with them.
+func TestReplaceWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	texts := []string{strings.Repeat("a", 100), strings.Repeat("b", 70_000), strings.Repeat("c", 9)}
+	if err := sys.ReplaceWhole(path, []byte(texts[0])); err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for _, text := range texts {
+		writers.Go(func() {
+			for range 100 {
+				if err := sys.ReplaceWhole(path, []byte(text)); err != nil && runtime.GOOS != "windows" { // there a reader is in the way
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 300 {
+		if b, err := os.ReadFile(path); err == nil && !slices.Contains(texts, string(b)) {
+			t.Errorf("%d bytes that nobody wrote", len(b))
+		}
+	}
+	writers.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	if err := sys.ReplaceWhole(filepath.Join(dir, "nowhere", "file"), nil); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("the error is %v", err)
+	}
 }
