@@ -64,35 +64,6 @@ func (c *clocks) checkSilence() {
 	go c.fire(true)
 }
 
-// suspend stops the clocks, resume lets them go on where they were.
-func (c *clocks) suspend() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.suspended = time.Now()
-	c.haltLocked()
-}
-
-func (c *clocks) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.suspended.IsZero() {
-		return
-	}
-	away := time.Since(c.suspended)
-	c.suspended = time.Time{}
-	if c.isOver {
-		return
-	}
-	if c.total != nil {
-		c.due = c.due.Add(away)
-		c.total.Reset(time.Until(c.due))
-	}
-	if c.silence != nil {
-		c.heard.Add(int64(away))
-		c.silence.Reset(c.idle)
-	}
-}
-
 // over ends the watch: the run's end is decided.
 func (c *clocks) over() {
 	c.mu.Lock()

@@ -36,7 +36,6 @@ type run struct {
 	once    sync.Once
 	screen  screen
 	detail  detail
-	asleep  bool // we stopped ourselves and were not continued yet; obey's own
 
 	stopGrace atomic.Pointer[time.Duration] // of belfry stop, where it named one
 }

@@ -104,23 +104,6 @@ func (t *typist) Write(b []byte) (int, error) {
 	return t.to.Write(b)
 }
 
-// again gives the terminal back to a child that is continued, if it is ours.
-func (s *screen) again(r *run, j *job.Job) {
-	if s.shared {
-		if take, err := sys.Foreground(r.o.Stdin, j.Leader()); err == nil && take != nil {
-			s.take = take
-		}
-	}
-}
-
-// resize tells the child's own terminal of another size of ours.
-func (s *screen) resize(r *run) bool {
-	if s.own == nil || r.o.RawInput == nil {
-		return false
-	}
-	return s.own.SizeFrom(r.o.Stdin) == nil
-}
-
 // leave takes the terminal back and ends its raw mode.
 func (s *screen) leave(r *run) {
 	for _, undo := range []func() error{s.take, s.raw} {

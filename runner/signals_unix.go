@@ -59,17 +59,16 @@ func (r *run) pass(j *job.Job, s os.Signal) {
 		// The keys of a terminal that the child has reach the child alone, and
 		// from the background it is stopped by itself. Our parent, a shell,
 		// watches us.
-		if r.screen.shared && !r.asleep && j.Snapshot().Stopped {
+		if r.screen.shared && !r.clocks.asleep() && j.Snapshot().Stopped {
 			r.sleep()
 		}
 	case syscall.SIGTSTP:
-		if r.asleep {
+		if r.clocks.asleep() {
 			return
 		}
 		_ = j.Forward(sys.SIGSTOP) // Best effort: a tree that is over needs none.
 		r.sleep()
 	case syscall.SIGCONT:
-		r.asleep = false
 		r.screen.again(r, j)
 		_ = j.Forward(sys.SIGCONT) // Best effort, as above.
 		r.clocks.resume()
@@ -84,7 +83,6 @@ func (r *run) pass(j *job.Job, s os.Signal) {
 
 // sleep stops this process until somebody continues it, which SIGCONT tells.
 func (r *run) sleep() {
-	r.asleep = true
 	r.clocks.suspend()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // cannot fail
 }
