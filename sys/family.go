@@ -2,15 +2,6 @@
 
 package sys
 
-// kin is one process as a scan of the process table shows it.
-type kin struct {
-	pid, ppid, pgrp, session int
-	start                    uint64
-	mark                     uint64 // of a tree of this host; 0: none, or not looked for
-	dead                     bool
-	name                     string
-}
-
 // familyOf picks out of a snapshot the live processes that belong to a leader:
 // those of its group or session, when byNumber says that the leader's number
 // still means the leader; those known from before by number and start; and

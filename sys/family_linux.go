@@ -10,6 +10,15 @@ import (
 	"github.com/belfry-dev/belfry/linux"
 )
 
+// kin is one process as a scan of the process table shows it.
+type kin struct {
+	pid, ppid, pgrp, session int
+	start                    uint64
+	mark                     uint64 // of a tree of this host; 0: none, or not looked for
+	dead                     bool
+	name                     string
+}
+
 // family is a leader with what its group, its session and ancestry show of its
 // descendants: all of the process-group rung, and on the others the answer to
 // a member that left its container.

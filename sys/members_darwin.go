@@ -8,6 +8,14 @@ import (
 	"github.com/belfry-dev/belfry/darwin"
 )
 
+// kin is one process as a scan of the process table shows it.
+type kin struct {
+	pid, ppid, pgrp, session int
+	start                    uint64
+	dead                     bool
+	name                     string
+}
+
 // maxUnique bounds what one tree remembers of processes that have been in it.
 const maxUnique = 1 << 16
 

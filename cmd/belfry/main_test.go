@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -79,16 +78,4 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%v never prints %s", args[1:], args[0])
 		}
 	}
-}
-
-// belfry makes a command that runs this binary as belfry, in a process of its own.
-func belfry(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Args = append([]string{"belfry"}, args...)
-	return cmd
 }

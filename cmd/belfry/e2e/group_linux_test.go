@@ -7,28 +7,25 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 )
+
+// with is the same server in the hands of another test.
+func (s *server) with(t testing.TB) *server {
+	c := *s
+	c.t = t
+	return &c
+}
 
 // house starts the server in a control group of its own, where one can be
 // made: what the server makes lies below it, and when the test ends nothing of
 // that may be left.
 func (s *server) house(cmd *exec.Cmd) {
-	own, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return
-	}
-	mount := cgroupMount()
-	_, group, found := bytes.Cut(append([]byte("\n"), own...), []byte("\n0::"))
-	if mount == "" || !found {
-		return
-	}
-	group, _, _ = bytes.Cut(group, []byte("\n"))
-	dir := filepath.Join(mount, string(group), s.token)
-	if os.Mkdir(dir, 0o755) != nil {
+	dir := s.group()
+	if dir == "" || os.Mkdir(dir, 0o755) != nil {
 		return // not ours to make
 	}
-	s.group = dir
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	s.must(err)
 	s.t.Cleanup(func() {
@@ -41,6 +38,21 @@ func (s *server) house(cmd *exec.Cmd) {
 	}
 	attr.UseCgroupFD, attr.CgroupFD = true, fd
 	cmd.SysProcAttr = attr
+}
+
+// group is the control group that house makes; "" where none can be.
+func (s *server) group() string {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	mount := cgroupMount()
+	_, group, found := bytes.Cut(append([]byte("\n"), own...), []byte("\n0::"))
+	if mount == "" || !found {
+		return ""
+	}
+	group, _, _ = bytes.Cut(group, []byte("\n"))
+	return filepath.Join(mount, string(group), s.token)
 }
 
 // cgroupMount is where the whole cgroup v2 hierarchy is mounted, if anywhere.
@@ -63,7 +75,7 @@ func cgroupMount() string {
 func (s *server) houseGone() {
 	s.t.Helper()
 	for end := time.Now().Add(guard); ; <-time.After(2 * time.Millisecond) {
-		err := os.Remove(s.group)
+		err := os.Remove(s.group())
 		if err == nil || os.IsNotExist(err) {
 			return
 		}
@@ -75,9 +87,10 @@ func (s *server) houseGone() {
 }
 
 func (s *server) groupsBelow() (list []string) {
-	_ = filepath.WalkDir(s.group, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != s.group {
-			list = append(list, strings.TrimPrefix(path, s.group))
+	group := s.group()
+	_ = filepath.WalkDir(group, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != group {
+			list = append(list, strings.TrimPrefix(path, group))
 		}
 		return nil // Best effort: it may be going away.
 	})

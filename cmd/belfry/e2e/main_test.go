@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -102,20 +101,4 @@ func belfryExe(t testing.TB) string {
 		t.Fatal(binary.err)
 	}
 	return binary.path
-}
-
-// rounds is how often a test repeats what must never fail: n times when
-// BELFRY_ROUNDS is 100, that many of a hundred of it otherwise, and a few times
-// when it is not set.
-func rounds(t testing.TB, n int) int {
-	t.Helper()
-	v := os.Getenv("BELFRY_ROUNDS")
-	if v == "" {
-		return min(n, max(n/50, 2))
-	}
-	percent, err := strconv.Atoi(v)
-	if err != nil || percent < 1 {
-		t.Fatalf("BELFRY_ROUNDS=%q is not a positive number", v)
-	}
-	return max(n*percent/100, 1)
 }

@@ -7,8 +7,6 @@ import "os/exec"
 // Elsewhere the environment of a process is not ours to read: the tests look
 // for the processes whose ids they know.
 
-func (s *server) wantNone(string) {}
-
 func (s *server) noTraces() {}
 
 func (s *server) house(*exec.Cmd) {}

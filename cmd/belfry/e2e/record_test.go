@@ -65,8 +65,6 @@ func (r record) code() int {
 	return *r.ExitCode
 }
 
-func (r record) confirmed() bool { return r.KillConfirmed != nil && *r.KillConfirmed }
-
 func (r record) terminal() bool {
 	return r.State == "exited" || r.State == "killed" || r.State == "failed"
 }

@@ -27,7 +27,6 @@ type server struct {
 	dir    string // its own folder: its program, its policy, whatever the test likes
 	exe    string // a name of the binary that no other server has
 	token  string // stands in the environment of every job of it
-	group  string // its control group, if the test could make it one
 	stderr *buffer
 	ended  bool // the test has ended it and looked at the outcome
 }
@@ -93,14 +92,6 @@ func (s *server) connect(o setup, cleanUp func()) {
 	s.must(err)
 }
 
-// again starts another server of the same folder, beside this one or after it.
-func (s *server) again(o setup) *server {
-	s.t.Helper()
-	next := &server{t: s.t, dir: s.dir, exe: s.exe, token: s.token, stderr: &buffer{}}
-	next.start(o)
-	return next
-}
-
 // prepare makes a server's folder, its program's name and its policy.
 func prepare(t testing.TB, o setup) *server {
 	t.Helper()
@@ -160,13 +151,6 @@ func (s *server) allow(more ...string) {
 	text, err := json.Marshal(map[string][]string{"allow": append(append(slices.Clone(programs()), helperExe), more...)})
 	s.must(err)
 	s.must(os.WriteFile(s.path("policy.json"), text, 0o644))
-}
-
-// with is the same server in the hands of another test.
-func (s *server) with(t testing.TB) *server {
-	c := *s
-	c.t = t
-	return &c
 }
 
 func (s *server) path(name string) string { return filepath.Join(s.dir, name) }

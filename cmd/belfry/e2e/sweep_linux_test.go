@@ -15,7 +15,7 @@ import (
 func (s *server) killAll() {
 	s.t.Helper()
 	s.must(s.Process().Signal(syscall.SIGSTOP))
-	text, err := os.ReadFile(filepath.Join(s.group, "cgroup.procs"))
+	text, err := os.ReadFile(filepath.Join(s.group(), "cgroup.procs"))
 	s.must(err)
 	for _, word := range strings.Fields(string(text)) {
 		if pid, _ := strconv.Atoi(word); pid > 0 && pid != s.Process().Pid {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/belfry-dev/belfry/server/client"
@@ -120,51 +119,6 @@ func (s *server) end(id string) record {
 		s.t.Fatalf("job %s has not ended in %d ms: %+v", id, longFollow, r)
 	}
 	return r
-}
-
-// line waits until a job has printed a line.
-func (s *server) line(id, want string) {
-	s.t.Helper()
-	for cursor := 0; ; {
-		r := s.tool("follow", args{"job_id": id, "cursor": cursor, "timeout_ms": longFollow})
-		for _, e := range r.Events {
-			if e.Text == want {
-				return
-			}
-		}
-		if r.Reason != "output" && r.NextCursor == cursor {
-			s.t.Fatalf("job %s has not printed %q: %+v\n%s", id, want, r, s.text(id, "both"))
-		}
-		cursor = r.NextCursor
-	}
-}
-
-// ready starts a job and waits until it says that it is ready.
-func (s *server) ready(command any, more ...args) record {
-	s.t.Helper()
-	r := s.begin(command, more...)
-	s.line(r.JobID, "ready")
-	return s.status(r.JobID)
-}
-
-// text is all that is kept of a job's output; a line that was ended has its
-// newline.
-func (s *server) text(id, stream string) string {
-	s.t.Helper()
-	var b strings.Builder
-	for cursor := 0; ; {
-		p := s.tool("output", args{"job_id": id, "stream": stream, "after_cursor": cursor, "max_bytes": 1 << 20})
-		for _, e := range p.Events {
-			b.WriteString(e.Text)
-			if !e.Partial {
-				b.WriteByte('\n')
-			}
-		}
-		if p.NextCursor <= cursor {
-			return b.String()
-		}
-		cursor = p.NextCursor
-	}
 }
 
 // exited wants the ordinary end of a job.
