@@ -19,13 +19,13 @@ type Detacher interface {
 	// Adopt takes over the jobs that earlier stores have left, those that ended
 	// meanwhile too: of all with the id "", else of that one.
 	Adopt(id string) []Owned
-	// Keep notes a job that waits for a place, so that it outlives the store.
-	// The error is as that of Detach.
+	// Keep notes a job that is to be detached, so that it outlives the store from
+	// the moment that anybody is told of it. The error is as that of Detach.
 	Keep(o *Order) error
 	// Forget drops what Keep noted of a job that will not be started.
 	Forget(id string)
-	// Waiting takes over the jobs that earlier stores have noted and not started:
-	// of all with the id "", else of that one.
+	// Waiting takes over the jobs that earlier stores have noted and that nobody
+	// has begun: all of them with the id "", else that one.
 	Waiting(id string) []*Order
 }
 
@@ -118,7 +118,6 @@ func (j *Job) order() Order {
 // launchDetached has a supervisor start the job and shows it until it is over
 // or this store is.
 func (j *Job) launchDetached() {
-	j.awaitKept()
 	h, err := j.store.cfg.Detacher.Detach(context.Background(), j.order())
 	if err != nil {
 		j.refuse(refusalOf(err), false)

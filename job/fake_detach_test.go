@@ -126,7 +126,10 @@ func (d *fakeDetacher) Waiting(id string) (out []*Order) {
 	return out
 }
 
-func (d *fakeDetacher) Detach(_ context.Context, o Order) (Owned, error) { return d.detach(o) }
+func (d *fakeDetacher) Detach(_ context.Context, o Order) (Owned, error) {
+	d.Forget(o.ID) // it is begun
+	return d.detach(o)
+}
 
 func (d *fakeDetacher) Adopt(id string) (out []Owned) {
 	d.mu.Lock()

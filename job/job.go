@@ -37,7 +37,6 @@ type Job struct {
 	pumps []*pump // written before the job runs; its owner and letGo need no lock to read them
 
 	mirror *mirror // under mu; nil: this process is the supervisor
-	kept   *kept   // nil: it is not to be detached, or has a supervisor
 	tee    *tee    // nil: not recorded
 }
 
@@ -58,7 +57,7 @@ func newJob(s *Store, sp Spec, p plan, now time.Time) *Job {
 		asks: make(chan ask),
 	}
 	if sp.Detach {
-		j.left, j.kept = make(chan struct{}), &kept{}
+		j.left = make(chan struct{})
 	}
 	j.ring.Store(ring.NewJob(ring.DefaultLimits, nil))
 	j.rec = Snapshot{ID: j.id, State: Starting, Command: sp.summary(), Created: now, Label: label}

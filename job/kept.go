@@ -1,80 +1,37 @@
 package job
 
-import "sync"
-
-// kept says whether a job that is to be detached, and waits for a place, is where
-// a later store finds it.
-type kept struct {
-	mu  sync.Mutex // held from before the job is admitted until that is decided
-	yes bool       // under mu
+// keep notes a job that is to be detached before anybody is told of it, so that
+// whatever becomes of this store a later one finds it. Where that cannot be done
+// it never starts.
+func (s *Store) keep(j *Job) *refusal {
+	if !j.detach {
+		return nil
+	}
+	o := j.order()
+	if err := s.cfg.Detacher.Keep(&o); err != nil {
+		return refusalOf(err)
+	}
+	return nil
 }
 
-// admitAndKeep admits a job, and has one that is to be detached and must wait
-// outlive this store.
-func (s *Store) admitAndKeep(j *Job) (started bool, err error) {
-	var o Order
-	if j.kept != nil {
-		o = j.order() // before its owner may be done with it
-		j.kept.mu.Lock()
-		defer j.kept.mu.Unlock()
-	}
-	started, err = s.admit(j)
-	if err != nil {
-		return false, err
-	}
-	s.bus.publish(Event{EventCreated, j})
-	if !started && j.kept != nil {
-		s.keep(j, &o)
-	}
-	return started, nil
-}
-
-// keep has a job that waits for a place outlive this store. Where that cannot be
-// done the job fails at once: it would, too, when its turn came.
-func (s *Store) keep(j *Job, o *Order) {
-	err := s.cfg.Detacher.Keep(o)
-	j.kept.yes = err == nil
-	if err != nil && s.unqueue(j) {
-		j.refuse(refusalOf(err), false)
-	}
-}
-
-// forgetKept is for a job that was taken out of the queue for good.
-func (j *Job) forgetKept() {
-	if j.kept == nil {
-		return
-	}
-	j.kept.mu.Lock()
-	defer j.kept.mu.Unlock()
-	if j.kept.yes {
-		j.kept.yes = false
+// forget drops what keep has noted.
+func (j *Job) forget() {
+	if j.detach {
 		j.store.cfg.Detacher.Forget(j.id)
 	}
 }
 
-// leaveQueue ends a job that waits as its store closes, or lets it go where a later
-// store finds it.
+// leaveQueue ends a job that waits as its store closes, or lets it go where a
+// later store finds it.
 func (j *Job) leaveQueue() {
-	if j.kept != nil {
-		j.kept.mu.Lock()
-		defer j.kept.mu.Unlock()
-		if j.kept.yes {
-			close(j.left)
-			j.out().Notify()
-			close(j.spawned)
-			close(j.gone)
-			return
-		}
-	}
-	if !j.terminal() { // else it could not be kept
+	if !j.detach {
 		j.cancelQueued(ByShutdown, QueueDrained)
+		return
 	}
-}
-
-// awaitKept returns once it is decided whether the job is kept.
-func (j *Job) awaitKept() {
-	j.kept.mu.Lock()
-	defer j.kept.mu.Unlock()
+	close(j.left)
+	j.out().Notify()
+	close(j.spawned)
+	close(j.gone)
 }
 
 // newOrdered makes the job of an order.
@@ -97,7 +54,6 @@ func (s *Store) takeUp(orders []*Order) {
 			break // the next store has them
 		}
 		j := newOrdered(s, o, true)
-		j.kept.yes = true
 		s.placeInOrderLocked(j)
 		s.queue = append(s.queue, j)
 		for at := len(s.queue) - 1; at > 0 && s.queue[at-1].createdAt().After(o.Created); at-- {

@@ -113,6 +113,18 @@ func TestWaitingIsCancelled(t *testing.T) {
 	})
 }
 
+// What is rejected is noted no longer.
+func TestRejectedIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, d, jobs := waitingJobs(t, 8)
+		if _, err := s.Run(t.Context(), jobs[0].spec()); err == nil {
+			t.Error("the queue has no end")
+		}
+		want(t, "noted", len(d.kept), 8)
+		s.Close(context.Background())
+	})
+}
+
 // Where it cannot be noted the job fails at once, and takes no place.
 func TestWaitingCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (j *Job) Kill(ctx context.Context, k Kill) error {
 	}
 	if j.store.unqueue(j) {
 		j.cancelQueued(ByQueueCancelled, QueueCancelled)
-		j.forgetKept()
+		j.forget()
 		return nil
 	}
 	a := ask{by: ByKill, signal: sig, grace: or(k.Grace, j.store.cfg.grace()), sent: make(chan error, 1)}

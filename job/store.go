@@ -103,16 +103,21 @@ func (s *Store) Run(ctx context.Context, sp Spec) (*Job, error) {
 	}
 	p, no := s.prepare(ctx, &sp)
 	j := newJob(s, sp, p, time.Now())
+	if no == nil {
+		no = s.keep(j)
+	}
 	if no != nil {
 		j.refuse(no, true)
 		s.insert(j)
 		s.bus.publish(Event{EventCreated, j})
 		return j, nil
 	}
-	started, err := s.admitAndKeep(j)
+	started, err := s.admit(j)
 	if err != nil {
+		j.forget()
 		return nil, err
 	}
+	s.bus.publish(Event{EventCreated, j})
 	if started {
 		verdict := time.NewTimer(spawnVerdict)
 		defer verdict.Stop()

@@ -11,8 +11,10 @@ import (
 	"github.com/belfry-dev/belfry/sys"
 )
 
-// waitingName marks the folder of a job that waits for a place: its order is
-// there, and as long as there is no lock of a supervisor nobody has begun with it.
+// waitingName marks the folder of a job that waits for a place, or for its
+// supervisor to begin: its order is there, and as long as there is no lock of a
+// supervisor nobody has begun with it. When its server is killed then, the next
+// one starts it: whoever was told of the job counts on it.
 const waitingName = "waiting"
 
 // maxOrder is more than any order has, in bytes: a command line and an
@@ -31,15 +33,23 @@ func hasSupervisor(dir string) bool {
 	return err == nil
 }
 
-// Keep makes the folder of a job that waits for a place, for the next server too.
-func (p *Place) Keep(o *job.Order) error {
+// make makes the folder of a job that nobody has begun, for the next server too.
+func (p *Place) make(o *job.Order) (string, error) {
 	dir, err := p.accept(o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := writeWhole(filepath.Join(dir, waitingName), nil); err != nil {
 		os.RemoveAll(dir) // Best effort: prune removes it.
-		return &job.DetachError{Err: err, Remedy: remedyState}
+		return "", &job.DetachError{Err: err, Remedy: remedyState}
+	}
+	return dir, nil
+}
+
+// Keep makes the folder of a job before anybody is told of it.
+func (p *Place) Keep(o *job.Order) error {
+	if _, err := p.make(o); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +67,8 @@ func (p *Place) Forget(id string) {
 	_ = os.RemoveAll(filepath.Join(p.dir, id))
 }
 
-// folderOf is the folder of a job that is to be started: the one in which it has
-// waited, or a new one.
+// folderOf is the folder of a job that is to be started: the one that Keep made, or
+// a new one.
 func (p *Place) folderOf(o *job.Order) (string, error) {
 	p.mu.Lock()
 	waited := p.kept[o.ID]
@@ -67,7 +77,7 @@ func (p *Place) folderOf(o *job.Order) (string, error) {
 	if waited {
 		return filepath.Join(p.dir, o.ID), nil
 	}
-	return p.accept(o)
+	return p.make(o)
 }
 
 // Waiting takes the jobs that wait for a place and that no living server has.

@@ -67,7 +67,18 @@ func TestWaiting(t *testing.T) {
 	if dir, err := b.folderOf(orderOf(4)); err != nil || dir != filepath.Join(b.dir, jobID(4)) {
 		t.Errorf("%s, %v", dir, err)
 	}
+	// A server that is killed just before it starts a supervisor.
+	if _, err := b.folderOf(orderOf(5)); err != nil {
+		t.Fatal(err)
+	}
 	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := open(state)
+	if got := c.Waiting(""); !slices.Equal(ids(got), []string{jobID(1), jobID(4), jobID(5)}) {
+		t.Errorf("%+v", got)
+	}
+	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
