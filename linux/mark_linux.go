@@ -55,14 +55,21 @@ func Forks() (uint64, bool) {
 // LastPID is the number that was given last in this pid namespace, to a process
 // or a thread.
 func LastPID() (int, bool) {
-	b, err := readSmall("/proc/loadavg")
+	var b [128]byte
+	n, err := ReadAt(loadavg(), b[:], 0)
 	if err != nil {
 		return 0, false
 	}
-	f := bytes.Fields(b)
+	f := bytes.Fields(b[:n])
 	if len(f) < 5 {
 		return 0, false
 	}
-	n, err := strconv.Atoi(string(f[4]))
-	return n, err == nil
+	last, err := strconv.Atoi(string(f[4]))
+	return last, err == nil
 }
+
+// loadavg stays open, since every job's start and end want it; -1: it cannot be had.
+var loadavg = sync.OnceValue(func() int {
+	fd, _ := open("/proc/loadavg", unix.O_RDONLY)
+	return fd
+})

@@ -263,3 +263,35 @@ func marksOf(t *testing.T, pid int) string {
 	t.Fatal("no file locks among the limits")
 	return ""
 }
+
+// TestKillFindsWhoRuns: nor does what starts itself again in another control group,
+// and ends, some thousand times a second.
+func TestKillFindsWhoRuns(t *testing.T) {
+	h := newHost(t, sys.CgroupV2)
+	needs(t, h, sys.CgroupV2)
+	if !sys.Marks(h) {
+		t.Skip("no marks are given here")
+	}
+	for range rounds(t, 50) {
+		token := newToken(t)
+		r := startSpec(t, h, func(w *os.File) sys.Spec {
+			sp := specOf(t, w, []string{token}, "exit", "0")
+			sp.Path = "/bin/sh"
+			sp.Argv = []string{"sh", "-c", `setsid sh -c "$3" "$0" "$1" >/dev/null 2>&1 & read x < "$2"; echo moved; read x < "$2"`,
+				leashOf(token), parentOfTests(), fifoHeld(t),
+				`echo $$ > "$1"/cgroup.procs; step() { [ -e "$0" ] && { step & }; }; step`}
+			return sp
+		})
+		openFifo(t)
+		if got := r.line(t); got != "moved" {
+			t.Fatal(got)
+		}
+		rep, err := r.Kill(t.Context())
+		if err != nil || rep.Proof == sys.ProofNone {
+			t.Fatalf("%+v %v", rep, err)
+		}
+		if left := survivors(token); len(left) > 0 {
+			t.Fatalf("survivors of a proved kill: %v", left)
+		}
+	}
+}

@@ -128,14 +128,26 @@ const (
 func endMarked(base uint64) {
 	pause := endPause
 	for clean, end := 0, time.Now().Add(endLimit); clean < 2 && time.Now().Before(end); {
-		all, err := shortTable(base)
+		last, _ := linux.LastPID() // false: the second look has to do
+		pids, err := linux.Processes()
 		if err != nil {
 			return // Best effort: no descriptor is to be had.
 		}
 		clean++
-		for _, p := range all {
-			if p.mark != 0 && p.pid != os.Getpid() && endIfMarked(p.pid, base) {
-				clean = 0
+		for range catchUps {
+			for _, pid := range pids {
+				if pid != os.Getpid() && endIfMarked(pid, base) {
+					clean = 0
+				}
+			}
+			now, _ := linux.LastPID()
+			if now <= last {
+				break
+			}
+			pids = pids[:0]
+			for last < now {
+				last++
+				pids = append(pids, last)
 			}
 		}
 		if clean == 0 {
@@ -147,12 +159,15 @@ func endMarked(base uint64) {
 
 // endIfMarked kills a live process that bears such a mark. False: it is none.
 func endIfMarked(pid int, base uint64) bool {
+	if mark, ok := linux.MarkOf(pid); !ok || !ofHost(mark, base) {
+		return false
+	}
 	fd, err := linux.PidfdOpen(pid)
 	if err != nil {
 		return false
 	}
 	defer linux.CloseFD(fd)
-	// Read while it lives, so that the number was its own.
+	// Read again while it lives, so that the number was its own.
 	mark, ok := linux.MarkOf(pid)
 	return ok && ofHost(mark, base) && !linux.PidfdExited(fd) && linux.PidfdSignal(fd, syscall.SIGKILL) == nil
 }

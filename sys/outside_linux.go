@@ -2,6 +2,7 @@ package sys
 
 import (
 	"slices"
+	"syscall"
 
 	"github.com/belfry-dev/belfry/linux"
 )
@@ -29,45 +30,60 @@ func (t *cgroupTree) lookBefore() {
 	t.inLeaf(func(in *leaf) {
 		inside := in.Procs()
 		slices.Sort(inside)
-		search := search{tree: t, in: in, inside: inside, byNumber: t.numberHeld()}
+		s := search{tree: t, in: in, inside: inside, byNumber: t.numberHeld()}
 		if last, ok := t.fewSince(); ok {
-			for pid := t.id.PID; pid <= last; pid++ {
-				search.check(pid, true)
-			}
+			s.numbers(t.id.PID, last, true)
 		} else {
 			for _, pid := range inside {
 				kids, _ := linux.Children(pid) // an error: it has ended
 				for _, kid := range kids {
-					search.check(kid, true)
+					s.check(kid, true)
 				}
 			}
 		}
-		t.add(search.found)
+		t.add(s.found)
 	})
 }
 
 // lookAfter looks for them by group, session and mark, once the container is
-// empty.
-func (t *cgroupTree) lookAfter() {
+// empty. It may end whom it finds at once: who starts another and ends, again and
+// again, is gone by the time of a second look. False: there was nobody.
+func (t *cgroupTree) lookAfter(kill bool) bool {
+	last, few := t.fewSince()
+	if few && last == t.id.PID && t.ended() {
+		return false // nobody was born since
+	}
+	found := false
 	t.inLeaf(func(in *leaf) {
-		search := search{tree: t, in: in, byNumber: t.numberHeld()}
-		if last, ok := t.fewSince(); ok {
-			for pid := t.id.PID; pid <= last; pid++ {
-				if search.hasSign(inShort(pid, t.host)) {
-					search.check(pid, false)
-				}
-			}
+		s := search{tree: t, in: in, byNumber: t.numberHeld(), kill: kill}
+		if few {
+			s.numbers(t.id.PID, last, false)
 		} else {
 			all, _ := t.tables.short.read() // Best effort: without descriptors nobody can be found.
 			for _, p := range all {
-				if search.hasSign(p) {
-					search.check(p.pid, false)
+				if s.hasSign(p) {
+					s.check(p.pid, false)
 				}
 			}
 		}
-		t.add(search.found)
+		// Who lives when no number is given out meanwhile was met.
+		for range catchUps {
+			now, ok := linux.LastPID()
+			if !ok || now <= last {
+				break
+			}
+			s.numbers(last+1, now, false)
+			last = now
+		}
+		t.add(s.found)
+		found = len(s.found) > 0
 	})
+	return found
 }
+
+// catchUps bounds how often a look goes on with the numbers that were given out
+// during it.
+const catchUps = 1000
 
 func (t *cgroupTree) add(strays []kin) {
 	if len(strays) > 0 {
@@ -80,8 +96,8 @@ func (t *cgroupTree) add(strays []kin) {
 // all processes costs less.
 const manyNumbers = 4096
 
-// fewSince gives the last of the numbers that were given since the leader's. False:
-// they are many, or have gone round.
+// fewSince gives the number that was given last. True: those since the leader's are
+// few and have not gone round.
 func (t *cgroupTree) fewSince() (last int, ok bool) {
 	last, ok = linux.LastPID()
 	ok = ok && t.id.PID <= last && last <= t.id.PID+manyNumbers && !t.began.wentRound()
@@ -94,7 +110,17 @@ type search struct {
 	in       *leaf
 	inside   []int // who is in the container, in order
 	byNumber bool  // the leader's number means its group still
+	kill     bool
 	found    []kin
+}
+
+// numbers looks at all that have one of these numbers.
+func (s *search) numbers(first, last int, parents bool) {
+	for pid := first; pid <= last; pid++ {
+		if parents || s.hasSign(inShort(pid, s.tree.host)) {
+			s.check(pid, parents)
+		}
+	}
 }
 
 // hasSign tells whether a process seems to be the leader's by its group, session
@@ -130,6 +156,9 @@ func (s *search) check(pid int, parents bool) {
 	// While it lives the number was its own.
 	if there, sure := s.in.Cgroup.Has(pid); sure && !there && !linux.PidfdExited(fd) {
 		s.found = append(s.found, p)
+		if s.kill {
+			_ = linux.PidfdSignal(fd, syscall.SIGKILL) // an error: another user's, and told of as left
+		}
 	}
 }
 

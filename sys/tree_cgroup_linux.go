@@ -98,11 +98,8 @@ func (t *cgroupTree) run() {
 	if !gone && !t.vacated() {
 		return
 	}
-	if !t.outside.Load() {
-		t.lookAfter()
-	}
 	t.proof = ProofCgroupEmpty
-	if t.outside.Load() {
+	for t.lookAfter(false) || t.outside.Load() && t.proof == ProofCgroupEmpty {
 		if !t.outlast() {
 			return
 		}
@@ -244,6 +241,7 @@ func (t *cgroupTree) Kill(ctx context.Context) (KillReport, error) {
 			err = in.Kill()
 		})
 		if t.outside.Load() {
+			t.lookAfter(true)
 			_, err = t.sendFamily(SIGKILL)
 			t.signalSelf(SIGKILL)
 		}

@@ -7,14 +7,14 @@ import (
 )
 
 // openFiles counts the open descriptors by what they refer to. The runtime's
-// own (its poller), /proc and the mount of the control groups appear at some time
-// and stay.
+// own (its poller), /proc with its loadavg, and the mount of the control groups
+// appear at some time and stay.
 func openFiles() map[string]int {
 	out := map[string]int{}
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if err != nil || strings.HasPrefix(to, "anon_inode:[event") || to == "/proc" || to == mountOfGroups() {
+		if err != nil || strings.HasPrefix(to, "anon_inode:[event") || to == "/proc" || to == "/proc/loadavg" || to == mountOfGroups() {
 			continue
 		}
 		if kind, _, ok := strings.Cut(to, ":["); ok {
