@@ -136,6 +136,23 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestReclaimBeforeCommit: what was read in full into room that is reclaimed
+// meanwhile is a loss.
+func TestReclaimBeforeCommit(t *testing.T) {
+	j := NewJob(Limits{}, nil)
+	s := j.Stream(Stdout)
+	for len(s.Space()) < minSpace || len(s.cur.buf) < fullChunk {
+		put(s, bytes.Repeat([]byte("x\n"), 1000))
+	}
+	b := s.Space()
+	s.Reclaim()
+	before := j.Stat(Stdout)
+	s.Commit(copy(b, bytes.Repeat([]byte("x\n"), len(b))))
+	if got := j.Stat(Stdout); got.Loss.Dropped != before.Loss.Dropped+1 || got.Lines != before.Lines {
+		t.Errorf("%+v after %+v", got, before)
+	}
+}
+
 // TestOverrun closes more chunks early than the table has slots: the oldest go,
 // and are counted.
 func TestOverrun(t *testing.T) {

@@ -77,10 +77,7 @@ func (s *Stream) Commit(n int) {
 		s.mu.Unlock()
 		panic("ring: Commit of more than Space gave")
 	}
-	if n == s.lent && n >= minSpace && s.size == fullChunk && len(s.cur.buf) == fullChunk {
-		// The writer is ahead of the reader, who should take more at a time.
-		s.size, s.win.free = floodChunk, nil
-	}
+	full := n == s.lent && n >= minSpace
 	s.lent = 0
 	if n == 0 {
 		s.mu.Unlock()
@@ -91,6 +88,10 @@ func (s *Stream) Commit(n int) {
 		s.lost.Add(1)
 		s.mu.Unlock()
 		return
+	}
+	if full && s.size == fullChunk && len(s.cur.buf) == fullChunk {
+		// The writer is ahead of the reader, who should take more at a time.
+		s.size, s.win.free = floodChunk, nil
 	}
 	before := s.win.lines
 	s.ingest(n)
