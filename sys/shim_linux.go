@@ -65,9 +65,10 @@ func runShim() int {
 		return s.refuse(stepHelper, err)
 	}
 	go s.reap()
-	s.rehearse()
+	// A job that waits for it is on its way meanwhile.
 	s.say(word{kind: wordReady}, self)
 	linux.CloseFD(self)
+	s.rehearse()
 	return s.serve()
 }
 
@@ -92,14 +93,19 @@ func enterHelper() error {
 	if err := linux.SealFrom(shimControl); err != nil {
 		return err
 	}
-	dropped := make(chan os.Signal, 1)
+	var list []os.Signal
 	for _, s := range signalTable() {
 		switch s.num {
 		case SIGKILL, SIGSTOP, SIGCHLD, SIGURG, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP:
 		default:
-			signal.Notify(dropped, syscall.Signal(s.num))
+			list = append(list, syscall.Signal(s.num))
 		}
 	}
+	// Each costs two turns of threads, and four where the one that asks is not free
+	// to change its thread, as we are not.
+	var asked sync.WaitGroup
+	asked.Go(func() { signal.Notify(make(chan os.Signal, 1), list...) })
+	asked.Wait()
 	return linux.ClearSignalMask()
 }
 
