@@ -130,7 +130,9 @@ func storeFor(tb testing.TB, program string, c job.Config) *job.Store {
 	if err := os.WriteFile(policy, []byte(`{"allow":[`+strconv.Quote(program)+`]}`), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	h, err := sys.NewHost(systest.Options())
+	o := systest.Options()
+	o.ThreadsLast = true // as belfry says of itself
+	h, err := sys.NewHost(o)
 	if err != nil {
 		tb.Fatal(err)
 	}

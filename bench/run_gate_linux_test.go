@@ -32,8 +32,9 @@ func spawnTrue(t *testing.T) time.Duration {
 // runGate: how soon run answers, next to a bare spawn and wait of the same
 // program.
 func runGate(t *testing.T, b belfry) {
+	most := loaded(t, 1.2, 1.5)
 	c := b.connect(t, spawned)
-	compare(t, "run of "+spawned, 1.5, func() (ours, bare figures) {
+	compare(t, "run of "+spawned, most, func() (ours, bare figures) {
 		for range 300 {
 			bare = append(bare, spawnTrue(t))
 			start := time.Now()
@@ -48,8 +49,9 @@ func runGate(t *testing.T, b belfry) {
 // terminalGate: how long a client waits to know the end of a run, next to the
 // same.
 func terminalGate(t *testing.T, b belfry) {
+	most := loaded(t, 2, 3)
 	c := b.connect(t, spawned)
-	compare(t, "run of "+spawned+" and its end", 3, func() (ours, bare figures) {
+	compare(t, "run of "+spawned+" and its end", most, func() (ours, bare figures) {
 		for range 200 {
 			bare = append(bare, spawnTrue(t))
 			start := time.Now()

@@ -26,6 +26,16 @@ func undisturbed(t *testing.T) bool {
 	return true
 }
 
+// loaded is what a comparison is held at: quiet where it is undisturbed, which it
+// is from then on, else busy.
+func loaded(t *testing.T, quiet, busy float64) float64 {
+	t.Helper()
+	if undisturbed(t) {
+		return quiet
+	}
+	return busy
+}
+
 const schedOther, schedFIFO = 0, 1 // sched(7)
 
 // schedule sets the policy of every thread of this process. A new thread has
