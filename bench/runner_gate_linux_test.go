@@ -23,7 +23,11 @@ func overheadGate(t *testing.T, b belfry) {
 	const rounds = 100
 	hello, belfry := installed(t, buildHello(t)), installed(t, string(b))
 	env := runEnv(t)
-	compare(t, "belfry run -- /bin/true next to a static Go program", 5, func() (ours, bare figures) {
+	most := 7.0 // a run is several processes, each of which waits where others work
+	if undisturbed(t) {
+		most = 5
+	}
+	compare(t, "belfry run -- /bin/true next to a static Go program", most, func() (ours, bare figures) {
 		for range rounds {
 			bare = append(bare, timed(t, exec.Command(hello)))
 			cmd := exec.Command(belfry, "run", "--", "/bin/true")
