@@ -43,10 +43,16 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	case <-time.After(guard):
 		t.Error("a job waits for the client")
 	}
-	select {
-	case <-asked[len(asked)-1].Done():
-		t.Error("the client has read all the same")
-	default:
+	read := 0
+	for _, p := range asked {
+		select {
+		case <-p.Done():
+			read++
+		default:
+		}
+	}
+	if read > 1 { // the line that was being read, whichever reply that was
+		t.Errorf("the client has read %d replies all the same", read)
 	}
 	s.Resume()
 	for i, p := range asked {
