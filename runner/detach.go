@@ -92,7 +92,7 @@ func Launch(ctx context.Context, argv, env []string, weaker bool, warn func(text
 }
 
 // RunDetached is the copy's side: it tells the launcher over ready how the start
-// went, and runs.
+// went, and runs. A launcher that is not there any more ends the run.
 func RunDetached(ctx context.Context, o Options, ready *os.File) Ending {
 	var mu sync.Mutex
 	var warnings []string // of the start: nobody hears of later ones
@@ -101,7 +101,7 @@ func RunDetached(ctx context.Context, o Options, ready *os.File) Ending {
 		defer mu.Unlock()
 		warnings = append(warnings, text)
 	}
-	tell := func(p proof) {
+	tell := func(p proof) error {
 		mu.Lock()
 		p.Warnings = warnings
 		mu.Unlock()
@@ -109,21 +109,24 @@ func RunDetached(ctx context.Context, o Options, ready *os.File) Ending {
 		if err == nil {
 			_, err = ready.Write(append(line, '\n'))
 		}
-		// Best effort: a launcher that is gone has given this run up, or was killed.
-		_ = errors.Join(err, ready.Close())
+		return errors.Join(err, ready.Close())
 	}
 	told := false
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	o.NoEcho = true
 	o.Env.Base = slices.DeleteFunc(slices.Clone(o.Env.Base), func(kv string) bool {
 		return strings.HasPrefix(kv, ReadyVar+"=")
 	})
 	o.Started = func(id string) {
 		told = true
-		tell(proof{Started: true, RunID: id})
+		if tell(proof{Started: true, RunID: id}) != nil {
+			giveUp() // the launcher was ended: whoever did that wants no run
+		}
 	}
 	end := Run(ctx, o)
 	if !told {
-		tell(proof{RunID: end.RunID, Ending: end})
+		_ = tell(proof{RunID: end.RunID, Ending: end}) // Best effort: nobody may be there.
 	}
 	return end
 }

@@ -57,21 +57,20 @@ func (o *Options) others() []named {
 	for _, f := range o.Env.Files {
 		all = append(all, namedFile("--env-file", f))
 	}
-	open := func(what string, stream any) {
-		if f, ok := stream.(*os.File); ok && f != nil {
-			info, _ := f.Stat() // Best effort: using it tells.
-			all = append(all, named{what: what, info: info})
-		}
-	}
-	switch {
-	case o.Input == InputFile:
+	if o.Input == InputFile {
 		all = append(all, namedFile("--stdin-file", o.InFile))
-	case o.Input == InputInherit, o.Inherit:
-		open("standard input", o.Stdin)
 	}
-	if !o.NoEcho {
-		open("standard output", o.Stdout)
-		open("standard error", o.Stderr)
+	for i, stream := range []any{o.Stdin, o.Stdout, o.Stderr} {
+		f, _ := stream.(*os.File)
+		used := !o.NoEcho
+		if i == 0 {
+			used = o.Input == InputInherit || o.Inherit
+		}
+		if f == nil || !used {
+			continue
+		}
+		info, _ := f.Stat() // Best effort: using it tells.
+		all = append(all, named{what: "standard " + [...]string{"input", "output", "error"}[i], info: info})
 	}
 	return all
 }

@@ -24,40 +24,35 @@ const soon = 200 * time.Millisecond
 
 // patiently opens what may have to be waited for: a FIFO whose other end nobody
 // has, a file system that does not answer. A signal that asks for the end, or the
-// end of ctx, gives it up, but for what comes soon; drop then gets what comes of
-// it after all.
-func patiently[T any](ctx context.Context, s *signals, open func() (T, error), drop func(T)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		v, err := open()
-		done <- result{v, err}
-	}()
+// end of ctx, gives it up, but for what comes soon; drop then closes what comes of
+// it after all, and only drop may look at it. Other signals are put back.
+func patiently(ctx context.Context, s *signals, open func() error, drop func()) error {
+	done := make(chan error, 1)
+	go func() { done <- open() }()
 	ended := ctx.Done()
 	var word string // of the signal that ends it
 	var late <-chan time.Time
 	for {
 		select {
-		case r := <-done:
-			return r.value, r.err
+		case err := <-done:
+			return err
 		case sig := <-s.c:
-			if w, stops := stopWord(sig); stops && word == "" {
+			w, stops := stopWord(sig)
+			if stops && word == "" {
 				word, late = w, time.After(soon)
+			}
+			if !stops || word == w {
 				defer s.again(sig)
 			}
 		case <-ended:
 			ended, word, late = nil, "sigterm", time.After(soon)
 		case <-late:
 			go func() {
-				if r := <-done; r.err == nil {
-					drop(r.value)
+				if <-done == nil {
+					drop()
 				}
 			}()
-			var none T
-			return none, stopped{word}
+			return stopped{word}
 		}
 	}
 }

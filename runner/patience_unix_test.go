@@ -99,3 +99,52 @@ func TestEndlessEnvironment(t *testing.T) {
 		t.Errorf("%+v", r.Ending)
 	}
 }
+
+// What is meant for the command waits until there is one.
+func TestSignalsBeforeTheCommand(t *testing.T) {
+	s := catchSignals()
+	defer s.stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	first := <-s.c
+	want(t, "caught", first, os.Signal(syscall.SIGQUIT))
+	s.c <- first
+	taken := make(chan struct{})
+	err := patiently(t.Context(), s, func() error {
+		for len(s.c) > 0 { // until it is looked at
+			runtime.Gosched()
+		}
+		close(taken)
+		return nil
+	}, func() {})
+	<-taken
+	if err != nil || len(s.c) != 1 || <-s.c != first {
+		t.Errorf("it is lost, %v", err)
+	}
+}
+
+// Signals that come at once are told in any order.
+func TestStopAndContinueAtOnce(t *testing.T) {
+	s := &signals{c: make(chan os.Signal, 16)}
+	s.c <- syscall.SIGTERM
+	s.c <- syscall.SIGCONT
+	want(t, "continued", s.soon(syscall.SIGCONT), true)
+	want(t, "kept", <-s.c, os.Signal(syscall.SIGTERM))
+	want(t, "not continued", s.soon(syscall.SIGCONT), false)
+	s.c <- syscall.SIGTSTP
+	want(t, "over", s.soon(syscall.SIGTSTP), true)
+	want(t, "left", len(s.c), 0)
+}
+
+// Without its launcher a detached run is wanted by nobody.
+func TestLauncherThatIsGone(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	o := helper(t, "bytes", "1", "stay")
+	end := RunDetached(t.Context(), o, w)
+	want(t, "source", end.Source, SourceCancelled)
+}

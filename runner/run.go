@@ -82,12 +82,16 @@ func (r *run) whole(ctx context.Context) Ending {
 	if r.o.JSONL != "" {
 		r.jsonl, err = filepath.Abs(r.o.JSONL)
 		if err == nil {
-			r.stream, err = patiently(ctx, r.signals, func() (*stream, error) {
-				if err := namedFile("--jsonl", r.o.JSONL).distinct(append(r.o.others(), r.o.transcripts()...)); err != nil {
-					return nil, err
+			var st *stream
+			err = patiently(ctx, r.signals, func() (err error) {
+				if err = namedFile("--jsonl", r.o.JSONL).distinct(append(r.o.others(), r.o.transcripts()...)); err == nil {
+					st, err = openStream(r.o.JSONL, r.o.Schema, func(text string) { r.warn("%s", text) })
 				}
-				return openStream(r.o.JSONL, r.o.Schema, func(text string) { r.warn("%s", text) })
-			}, (*stream).close)
+				return err
+			}, func() { st.close() })
+			if err == nil {
+				r.stream = st
+			}
 		}
 		if err != nil {
 			return r.notSetUp(err)
@@ -96,7 +100,11 @@ func (r *run) whole(ctx context.Context) Ending {
 		r.jsonl = lasting(r.jsonl)
 	}
 	sp := sys.Spec{Argv: r.o.Argv, Dir: r.dir, Limits: r.o.Limits, Want: r.o.Contain, AllowWeaker: r.o.AllowWeaker}
-	files, err := patiently(ctx, r.signals, func() (opened, error) { return r.o.open(r.id, r.warn) }, opened.close)
+	var files opened
+	err = patiently(ctx, r.signals, func() (err error) {
+		files, err = r.o.open(r.id, r.warn)
+		return err
+	}, func() { files.close() })
 	if err != nil {
 		return r.notSetUp(err)
 	}

@@ -26,11 +26,6 @@ func shorter(e Event) (Event, string) {
 			e.Message = e.Message[:shortText]
 			return e, "a part of the message"
 		}
-	case ContainerFailed:
-		if len(e.Message) > shortText {
-			e.Message = e.Message[:shortText]
-			return e, "a part of the message"
-		}
 	}
 	return e, ""
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/belfry-dev/belfry/job"
 	"github.com/belfry-dev/belfry/sys"
@@ -14,9 +15,10 @@ import (
 // early are the signals that ask a run to end. One that was ignored from the
 // start stays ignored (nohup), but for SIGTERM: the Go runtime has put its own
 // handler there before anybody can look. SIGPIPE is taken and dropped: a consumer
-// of the output that is gone is an error of a write.
+// of the output that is gone is an error of a write. SIGQUIT is handed on, and
+// would end the runner at once until then.
 func early() []os.Signal {
-	list := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE}
+	list := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGQUIT}
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
 			list = append(list, s)
@@ -27,7 +29,7 @@ func early() []os.Signal {
 
 // late are the signals that are handed on, in one way or another.
 func late() []os.Signal {
-	return []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	return []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2,
 		syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGCHLD}
 }
 
@@ -67,8 +69,15 @@ func (r *run) pass(j *job.Job, s os.Signal) {
 			return
 		}
 		_ = j.Forward(sys.SIGSTOP) // Best effort: a tree that is over needs none.
+		if r.signals.soon(syscall.SIGCONT) {
+			_ = j.Forward(sys.SIGCONT) // Best effort, as above.
+			return
+		}
 		r.sleep()
 	case syscall.SIGCONT:
+		if !r.clocks.asleep() {
+			r.signals.soon(syscall.SIGTSTP) // over already, as below
+		}
 		r.screen.again(r, j)
 		_ = j.Forward(sys.SIGCONT) // Best effort, as above.
 		r.clocks.resume()
@@ -79,6 +88,31 @@ func (r *run) pass(j *job.Job, s os.Signal) {
 	default:
 		_ = j.Forward(sys.Signal(no)) // Best effort, as above.
 	}
+}
+
+// together is how far apart signals may be told that came at once, and in what
+// order is not told. Nobody continues what was not stopped, so a stop beside that is
+// over, and to sleep then would be for ever.
+const together = 20 * time.Millisecond
+
+// soon waits that long for a signal; what else comes is put back.
+func (s *signals) soon(sig os.Signal) (came bool) {
+	late := time.After(together)
+	var others []os.Signal
+	for waits := true; waits && !came; {
+		select {
+		case got := <-s.c:
+			if came = got == sig; !came {
+				others = append(others, got)
+			}
+		case <-late:
+			waits = false
+		}
+	}
+	for _, got := range others {
+		s.again(got)
+	}
+	return came
 }
 
 // sleep stops this process until somebody continues it, which SIGCONT tells.

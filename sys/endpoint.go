@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 )
 
 // Peer is who is at the other end of a local connection, as the kernel tells
@@ -83,3 +84,8 @@ func TempEndpointDir(name string) string { return tempEndpointDir(name) }
 // It follows no link, touches no other file, and refuses a name for which
 // IsTempEndpoint does not hold. What is not there is no error.
 func RemoveTempEndpoint(name string) error { return removeTempEndpoint(name) }
+
+// SweepTempEndpoints removes what ListenTemp of killed processes of this user has
+// left and nobody knows by name: directories that have not changed for age, with
+// nobody who listens. What cannot be looked at or removed stays.
+func SweepTempEndpoints(age time.Duration) { sweepTempEndpoints(age) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/Microsoft/go-winio"
 	"github.com/belfry-dev/belfry/windows"
@@ -100,3 +101,6 @@ func removeTempEndpoint(name string) error {
 	}
 	return nil
 }
+
+// sweepTempEndpoints: a pipe ends with its process.
+func sweepTempEndpoints(time.Duration) {}

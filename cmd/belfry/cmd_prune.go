@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/belfry-dev/belfry/runner/detach"
 	"github.com/belfry-dev/belfry/runner/registry"
@@ -44,6 +45,7 @@ Exit status:
 		done, failed := r.Registry.Prune(registry.PruneOptions{DryRun: dry.given, Labels: want})
 		if !dry.given && len(want) == 0 {
 			a.forgetServers()
+			sys.SweepTempEndpoints(justMade)
 			a.endLeftTrees(cmd.Context())
 			a.dropTranscripts()
 		}
@@ -78,6 +80,9 @@ func (a *App) forgetServers() {
 		a.logf("forgot %s", plural(done.Pruned, "server that was killed", "servers that were killed"))
 	}
 }
+
+// justMade is how long a socket may be there before its record is.
+const justMade = 5 * time.Second
 
 // endLeftTrees ends the trees of killed belfries. It is beside what prune was
 // asked for, so what it cannot do is told and is no failure.
