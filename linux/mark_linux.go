@@ -29,12 +29,10 @@ const Unmarked = unix.RLIM_INFINITY
 
 // CanMark tells whether there is room for marks: not where a number has 32 bits
 // or an administrator has bounded it.
-func CanMark() bool { return canMark() }
-
-var canMark = sync.OnceValue(func() bool {
+func CanMark() bool {
 	var r unix.Rlimit
 	return wordIs64 && unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &r) == nil && r.Max == unix.RLIM_INFINITY
-})
+}
 
 // Forks is how many processes and threads were started on this machine since its
 // boot.

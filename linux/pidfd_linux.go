@@ -60,16 +60,29 @@ var hasPidfs = sync.OnceValue(func() bool {
 // PidfdPID is the number, in the pid namespace of /proc, of the process behind
 // a pidfd (5.2; fdinfo). ESRCH once it was reaped, or where it has no number.
 func PidfdPID(fd int) (int, error) {
-	b, err := readSmall("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	pid, err := pidOf("self", fd)
+	if err == nil && pid <= 0 {
+		err = unix.ESRCH
+	}
+	return pid, err
+}
+
+// HoldsGone tells whether another process's descriptor is a pidfd of a process
+// that was reaped.
+func HoldsGone(pid, fd int) bool {
+	of, err := pidOf(strconv.Itoa(pid), fd)
+	return err == nil && of == -1
+}
+
+// pidOf is what fdinfo tells of a pidfd: -1 of a process that was reaped.
+func pidOf(holder string, fd int) (int, error) {
+	b, err := readSmall("/proc/" + holder + "/fdinfo/" + strconv.Itoa(fd))
 	if err != nil {
 		return 0, err
 	}
 	for line := range bytes.Lines(b) {
 		if rest, ok := bytes.CutPrefix(line, []byte("Pid:")); ok {
-			pid, err := strconv.Atoi(string(bytes.TrimSpace(rest)))
-			if err == nil && pid > 0 {
-				return pid, nil
-			}
+			return strconv.Atoi(string(bytes.TrimSpace(rest)))
 		}
 	}
 	return 0, unix.ESRCH

@@ -47,7 +47,7 @@ func covered(args []string) int {
 	}
 	_, argv, env := systest.Command("cover", args[0], own)
 	for range 2 {
-		tree, err := h.Start(ctxForever, sys.Spec{Path: own, Argv: argv, Env: append(env, args[3]), Dir: "/", Stdio: [3]*os.File{null, w, w}})
+		tree, err := h.Start(ctxForever, sys.Spec{Path: own, Argv: argv, Env: append(env, args[3]), Dir: "/", Stdio: [3]*os.File{null, w, null}})
 		if err != nil {
 			return tell("start:", err)
 		}

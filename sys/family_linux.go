@@ -1,7 +1,6 @@
 package sys
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -95,9 +94,9 @@ func (f *family) knownIn(all []kin) map[int]uint64 {
 	if f.mark == 0 {
 		return f.known
 	}
-	known := maps.Clone(f.known)
-	if known == nil {
-		known = map[int]uint64{}
+	known := map[int]uint64{}
+	for pid, start := range f.known {
+		known[pid] = start
 	}
 	for _, p := range all {
 		if p.mark == f.mark && !p.dead {

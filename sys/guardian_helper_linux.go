@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/belfry-dev/belfry/linux"
@@ -122,16 +121,7 @@ func clearGroup(group *linux.Cgroup, events int) {
 // endStoppedGuardian kills the guardian of a directory that is gone, with its
 // supervisor, if it is stopped or traced. One that is not ends by itself.
 func endStoppedGuardian(dir string) {
-	isIt := func(line string) bool {
-		args := strings.Split(line, "\x00")
-		return len(args) == 5 && args[0] == helperName && (args[1] == roleGuardian || args[1] == roleGuardianChild) && args[2] == dir
-	}
-	_ = linux.EachStat("/proc", func(st linux.Stat) { // Best effort: it does nothing any more.
-		if !st.Stopped() {
-			return
-		}
-		if line, err := os.ReadFile("/proc/" + strconv.Itoa(st.PID) + "/cmdline"); err == nil && isIt(string(line)) {
-			_ = linux.SignalProcess(st.PID, st.Start, syscall.SIGKILL) // ESRCH: it has ended
-		}
+	signalStopped(syscall.SIGKILL, func(_ int, args []string) bool {
+		return len(args) == 3 && (args[0] == roleGuardian || args[0] == roleGuardianChild) && args[1] == dir
 	})
 }

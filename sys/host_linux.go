@@ -161,6 +161,9 @@ func (h *linuxHost) Sweep(ctx context.Context) ([]SweepResult, error) {
 	if home, err := h.home(); err == nil {
 		defer sweepEmpty(ctx, home) // once the records have told of theirs
 	}
+	if !h.opt.Hasty {
+		continueForsaken()
+	}
 	if h.opt.Records == "" {
 		return nil, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -56,12 +55,6 @@ func ofHost(mark, base uint64) bool {
 	return base>>61 == 1 && mark&^(1<<serialBits-1) == base
 }
 
-// ownStart is when this process was born; 0 where /proc hides it.
-var ownStart = sync.OnceValue(func() uint64 {
-	st, _ := linux.ReadStat("/proc", os.Getpid()) // an error: whoever was born whenever is looked at
-	return st.Start
-})
-
 // bear marks a leader that is unreaped, once its program runs already.
 func (l *leader) bear(mark uint64) {
 	if mark != 0 && linux.Mark(l.id.PID, mark) == nil {
@@ -107,13 +100,13 @@ func markMember(in *linux.Cgroup, pid int, mark, before uint64) bool {
 	return false
 }
 
-// startMarked calls start while this process bears a mark, if that is not 0, so
-// that what it starts is born with it.
-func startMarked[T any](mark uint64, start func() (T, error)) (T, error) {
+// startMarked starts a process that is born with a mark, unless that is 0, by
+// having this process bear it meanwhile.
+func startMarked(mark uint64, attr linux.SpawnAttr) (linux.Child, error) {
 	if own, ok := linux.MarkOf(0); mark != 0 && ok && linux.Mark(0, mark) == nil {
 		defer func() { _ = linux.Mark(0, own) }() // it was that before
 	}
-	return start()
+	return linux.Spawn(attr)
 }
 
 const (

@@ -72,7 +72,7 @@ func startOrdered(o *order, files []int) (c linux.Child, failure *orderFailure) 
 			}
 		}
 		var err error
-		c, err = startMarked(o.Mark, func() (linux.Child, error) { return linux.Spawn(attr) })
+		c, err = startMarked(o.Mark, attr)
 		if err == nil {
 			break
 		}

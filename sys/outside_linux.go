@@ -26,6 +26,8 @@ func (t *cgroupTree) noteOutside() {
 // lookBefore looks, before a signal ends what tells of them, for members that left
 // the container: by their parents inside, and by the leader's group, session and
 // mark. Whoever is found is known from then on, with all that descends from it.
+//
+//go:noinline
 func (t *cgroupTree) lookBefore() {
 	t.inLeaf(func(in *leaf) {
 		inside := in.Procs()
@@ -48,6 +50,8 @@ func (t *cgroupTree) lookBefore() {
 // lookAfter looks for them by group, session and mark, once the container is
 // empty. It may end whom it finds at once: who starts another and ends, again and
 // again, is gone by the time of a second look. False: there was nobody.
+//
+//go:noinline
 func (t *cgroupTree) lookAfter(kill bool) bool {
 	last, few := t.fewSince()
 	if few && last == t.id.PID && t.ended() {
@@ -125,6 +129,8 @@ func (s *search) numbers(first, last int, parents bool) {
 
 // hasSign tells whether a process seems to be the leader's by its group, session
 // or mark.
+//
+//go:noinline
 func (s *search) hasSign(p kin) bool {
 	t := s.tree
 	return t.mark != 0 && p.mark == t.mark || s.byNumber && (p.pgrp == t.id.PID || p.session == t.id.PID)

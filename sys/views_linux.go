@@ -27,10 +27,9 @@ func newViews(base uint64) *views {
 // processTable is everybody, with the marks of the host with that base.
 func processTable(base uint64) ([]kin, error) {
 	var all []kin
-	since := ownStart()
 	err := linux.EachStat("/proc", func(st linux.Stat) {
 		p := kinOf(st)
-		if base != 0 && !p.dead && p.start >= since {
+		if base != 0 && !p.dead {
 			if mark, ok := linux.MarkOf(p.pid); ok && ofHost(mark, base) {
 				// The number must mean the same process before and after.
 				if now, err := linux.ReadStat("/proc", p.pid); err == nil && now.Start == p.start {
