@@ -49,6 +49,10 @@ func (s *Server) Changed() {
 // tellChanges writes an empty line for each change, until the peer is gone or
 // the server is closed.
 func (s *Server) tellChanges(c net.Conn) {
+	if !s.mayLast(c) {
+		return
+	}
+	defer func() { <-s.long }()
 	changes := make(chan struct{}, 1)
 	s.mu.Lock()
 	s.watch[changes] = struct{}{}
@@ -86,7 +90,7 @@ func (s *Server) tellChanges(c net.Conn) {
 func (s *Server) rests(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conns[c] = false
+	s.conns[c].busy = false
 	return !s.closed
 }
 

@@ -118,7 +118,7 @@ func speak(ctx context.Context, endpoint, line string, sure func() error, hear f
 	defer c.Close()
 	defer func() {
 		if errors.Is(err, ErrDeadline) && peer.PID != 0 {
-			err = fmt.Errorf("%w: process %d is stopped or hangs; continue it, or end it and with it what it runs", err, peer.PID)
+			err = fmt.Errorf("%w: process %d is stopped or hangs, or too many ask it; continue it, ask again, or end it and with it what it runs", err, peer.PID)
 		}
 	}()
 	if sure != nil {

@@ -15,13 +15,10 @@ func (s *Server) atDesk(c net.Conn, verb, arg string) {
 		s.tellJobs(c)
 		return
 	}
-	select {
-	case s.long <- struct{}{}:
-		defer func() { <-s.long }()
-	default:
-		c.Write(encode(refusal{Error: "too many peers read logs or wait for the end of a job; ask again later"}))
+	if !s.mayLast(c) {
 		return
 	}
+	defer func() { <-s.long }()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	if !s.unbound(c) {
@@ -61,6 +58,18 @@ func (s *Server) atDesk(c net.Conn, verb, arg string) {
 		_ = say(refusal{Error: err.Error(), Code: codeNoJob})
 	default:
 		_ = say(refusal{Error: err.Error()})
+	}
+}
+
+// mayLast takes one of the slots for conversations that last, or tells the peer
+// that there is none.
+func (s *Server) mayLast(c net.Conn) bool {
+	select {
+	case s.long <- struct{}{}:
+		return true
+	default:
+		c.Write(encode(refusal{Error: "too many peers read logs, watch or wait for the end of a job; ask again later"}))
+		return false
 	}
 }
 

@@ -21,9 +21,10 @@ const (
 	lastWords      = time.Second
 )
 
-// peers bounds how many conversations go on at once; more wait to be accepted.
-// Of these, streams may be such as last: who reads them slowly, or never, leaves
-// room for the others.
+// peers bounds how many conversations go on at once; one more takes the place of
+// whoever has been silent longest, or waits while all are answered. Of these,
+// streams may be such as last: who reads them slowly, or never, leaves room for
+// the others.
 const (
 	peers   = 256
 	streams = 192
@@ -60,10 +61,18 @@ type Server struct {
 	stop context.CancelFunc
 
 	mu     sync.Mutex
-	conns  map[net.Conn]bool          // true once its answer is being made
+	conns  map[net.Conn]*caller
+	turn   uint64                     // of who came last
 	watch  map[chan struct{}]struct{} // who is told of changes
 	closed bool
 	done   sync.WaitGroup
+}
+
+// caller is where one conversation stands.
+type caller struct {
+	turn  uint64 // greater than that of all who came before
+	asked bool   // its line was read
+	busy  bool   // its answer is being made: Close waits for it
 }
 
 // Listen opens an endpoint of its own and answers there until Close: for a run
@@ -80,7 +89,7 @@ func Listen(runID string, h Handler, desk Desk) (*Server, error) {
 		ep:    ep,
 		slots: make(chan struct{}, peers),
 		long:  make(chan struct{}, streams),
-		conns: map[net.Conn]bool{},
+		conns: map[net.Conn]*caller{},
 		watch: map[chan struct{}]struct{}{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -98,8 +107,8 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	again := s.closed
 	s.closed = true
-	for c, answering := range s.conns {
-		if !answering {
+	for c, at := range s.conns {
+		if !at.busy {
 			c.Close()
 			continue
 		}
@@ -120,21 +129,51 @@ func (s *Server) Close() error {
 
 func (s *Server) accept() {
 	for {
-		s.slots <- struct{}{}
 		c, peer, err := s.ep.Accept()
-		if err == nil && s.enter(c) {
-			go func() {
-				defer s.done.Done()
-				defer func() { <-s.slots }()
-				defer s.leave(c)
-				s.converse(c, peer)
-			}()
+		if err != nil {
+			if !temporary(err) {
+				return
+			}
 			continue
 		}
-		<-s.slots
-		if err != nil && !temporary(err) {
-			return
+		s.takeSlot()
+		if !s.enter(c) {
+			<-s.slots
+			continue
 		}
+		go func() {
+			defer s.done.Done()
+			defer func() { <-s.slots }()
+			defer s.leave(c)
+			s.converse(c, peer)
+		}()
+	}
+}
+
+// takeSlot makes room for one more where there is none: whoever connects and says
+// nothing keeps nobody from asking.
+func (s *Server) takeSlot() {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.dismiss()
+		s.slots <- struct{}{} // soon: who was dismissed leaves, and answers have a deadline
+	}
+}
+
+// dismiss lets the peer go that has been silent longest, if any is.
+func (s *Server) dismiss() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first net.Conn
+	for c, at := range s.conns {
+		if !at.asked && (first == nil || at.turn < s.conns[first].turn) {
+			first = c
+		}
+	}
+	if first != nil {
+		delete(s.conns, first)
+		first.Close()
 	}
 }
 
@@ -156,20 +195,22 @@ func (s *Server) enter(c net.Conn) bool {
 		c.Close()
 		return false
 	}
-	s.conns[c] = false
+	s.turn++
+	s.conns[c] = &caller{turn: s.turn}
 	s.done.Add(1)
 	return true
 }
 
-// answering reports whether the peer may still be answered, and keeps Close
-// from cutting the answer.
+// answering reports whether the peer may still be answered, and keeps Close and
+// who comes later from cutting the answer.
 func (s *Server) answering(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	at := s.conns[c]
+	if s.closed || at == nil {
 		return false
 	}
-	s.conns[c] = true
+	at.asked, at.busy = true, true
 	return true
 }
 
