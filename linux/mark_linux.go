@@ -3,7 +3,7 @@ package linux
 import (
 	"bytes"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,8 +66,21 @@ func LastPID() (int, bool) {
 	return last, err == nil
 }
 
-// loadavg stays open, since every job's start and end want it; -1: it cannot be had.
-var loadavg = sync.OnceValue(func() int {
-	fd, _ := open("/proc/loadavg", unix.O_RDONLY)
-	return fd
-})
+// loadavgFile is a descriptor and one, 0 before the first.
+var loadavgFile atomic.Int32
+
+// loadavg stays open once it could be opened, since every job's start and end want
+// it; -1: it cannot be had.
+func loadavg() int {
+	if fd := loadavgFile.Load(); fd != 0 {
+		return int(fd) - 1
+	}
+	fd, err := open("/proc/loadavg", unix.O_RDONLY)
+	if err != nil {
+		return -1 // a shortage of descriptors passes
+	}
+	if !loadavgFile.CompareAndSwap(0, int32(fd+1)) {
+		unix.Close(fd)
+	}
+	return int(loadavgFile.Load()) - 1
+}
