@@ -138,14 +138,17 @@ func TestInterval(t *testing.T) {
 	o := helper(t, "sleep", "3600")
 	o.SnapshotInterval, o.Timeout = 20*time.Millisecond, 500*time.Millisecond
 	r := do(t, o)
-	ended := false
-	for _, name := range r.names() {
-		ended = ended || name == string(EventTimeout)
-		if name == string(EventMembersSnapshot) && ended {
+	ended, n := false, 0
+	for _, e := range r.events {
+		ended = ended || e["event"] == string(EventTimeout)
+		if e["event"] == string(EventMembersSnapshot) && ended {
 			t.Error("a snapshot after the ending event")
 		}
+		if e["reason"] == "interval" {
+			n++
+		}
 	}
-	if n := strings.Count(strings.Join(r.names(), " "), string(EventMembersSnapshot)); n < 3 {
+	if n < 3 {
 		t.Errorf("%d snapshots", n)
 	}
 }
@@ -216,14 +219,18 @@ func TestControl(t *testing.T) {
 
 // A limit that cannot be had runs nothing, and says which.
 func TestLimit(t *testing.T) {
-	o := helper(t, "exit", "0")
+	o := helper(t, "echo", "ran")
 	o.Limits = sys.Limits{Tasks: 50}
 	r := do(t, o)
 	if r.Source == SourceChild {
 		want(t, "processes", r.event(t, EventLimitEvidence)["processes"], any("not_tripped"))
+		r.wantOrder(t, EventRunStarted, EventMembersSnapshot, EventRootExited, EventLimitEvidence, EventResourceSummary,
+			EventCleanupStarted, EventCleanupFinished, EventRunnerExit)
 		return
 	}
 	r.wantOrder(t, EventLimitHit, EventContainerFailed, EventRunnerExit)
 	want(t, "limit", r.event(t, EventLimitHit)["limit"], any("processes"))
+	want(t, "phase", r.event(t, EventContainerFailed)["phase"], any("create"))
 	want(t, "code", r.Code, ExitBackend)
+	want(t, "said", r.out.String(), "")
 }
