@@ -8,8 +8,11 @@ import (
 	"strconv"
 
 	"github.com/belfry-dev/belfry/ring"
+	"github.com/belfry-dev/belfry/runner"
 	"github.com/belfry-dev/belfry/runner/console"
 	"github.com/belfry-dev/belfry/runner/control"
+	"github.com/belfry-dev/belfry/runner/detach"
+	"github.com/belfry-dev/belfry/sys"
 	"github.com/spf13/cobra"
 )
 
@@ -107,6 +110,9 @@ func (a *App) logs(ctx context.Context, id string, q control.LogsQuery, p *print
 		_, err = j.Logs(ctx, q, p.said)
 	}
 	if !p.begun && (errors.Is(err, console.ErrNotFound) || errors.Is(err, console.ErrGone)) {
+		if err := a.unread(id); err != nil {
+			return err
+		}
 		if t, ok := c.Ended(id); ok {
 			return p.transcripts(t, q.Tail)
 		}
@@ -120,6 +126,20 @@ func (a *App) logs(ctx context.Context, id string, q control.LogsQuery, p *print
 		return noJob(id, &v, err) // forgotten meanwhile
 	case err != nil && !(p.begun && errors.Is(err, console.ErrGone)):
 		return lost(&j, err)
+	}
+	return nil
+}
+
+// unread is the failure of a detached job that has ended and whose journal cannot
+// be read; nil where there is none.
+func (a *App) unread(id string) error {
+	state, err := sys.StateDir(a.Env)
+	if err != nil {
+		return nil // no job was detached
+	}
+	if err := (detach.Shelf{State: state}).Unread(id); err != nil {
+		return &failure{status: runner.ExitSetup, runID: id, err: fmt.Errorf("%s: what it said cannot be shown: %w", shown(id), err),
+			hint: "belfry prune removes it 7 days after its end"}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const lookAgain = 250 * time.Millisecond
 // owned is one job in the hands of this server: a job.Owned.
 type owned struct {
 	id, dir string
-	warn    func(format string, args ...any) // nil: nobody is told
+	unread  func(error) // told why it cannot be shown; nil: nobody is
 }
 
 // supervisor is what supervisor.json tells.
@@ -93,8 +93,8 @@ func (h *owned) Follow(ctx context.Context, to job.Replica) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && (!lives || !readable):
-			if h.warn != nil {
-				h.warn("job %s of an earlier server cannot be shown: %v; belfry prune removes it when it is old, and its folder is %s", h.id, err, h.dir)
+			if h.unread != nil {
+				h.unread(err)
 			}
 			return err
 		case err != nil:

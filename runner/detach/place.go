@@ -148,7 +148,10 @@ func (p *Place) Adopt(id string) []job.Owned {
 	defer p.mu.Unlock()
 	var taken []job.Owned
 	for _, id := range p.takeLocked(id, hasJournal) {
-		taken = append(taken, &owned{id: id, dir: filepath.Join(p.dir, id), warn: p.warn})
+		dir := filepath.Join(p.dir, id)
+		taken = append(taken, &owned{id: id, dir: dir, unread: func(err error) {
+			p.warn("job %s of an earlier server cannot be shown: %v; belfry prune removes it when it is old, and its folder is %s", id, err, dir)
+		}})
 	}
 	return taken
 }

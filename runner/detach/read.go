@@ -88,7 +88,7 @@ func (r *reader) open() (bool, error) {
 	}
 	if err != nil {
 		f.Close()
-		return false, fmt.Errorf("read journal: %w", err)
+		return false, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	r.f, r.number, r.led, r.buf = f, want, false, r.buf[:0]
 	return true, nil
@@ -105,7 +105,11 @@ func (r *reader) file() (over bool, err error) {
 			return false, fmt.Errorf("read journal: %w", err)
 		}
 		ended := err == io.EOF
-		if over, err := r.frames(); over || err != nil || ended {
+		over, err := r.frames()
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", r.f.Name(), err)
+		}
+		if over || err != nil || ended {
 			if len(r.buf) == 0 && cap(r.buf) > 4*readSize {
 				r.buf = nil // it was for what a file begins with
 			}
@@ -133,7 +137,7 @@ func (r *reader) tell(f frame) (over bool, err error) {
 	switch f.kind {
 	case frameFormat:
 		if string(f.body) != format {
-			return false, fmt.Errorf("read journal: its format %.20q is that of another version of belfry", f.body)
+			return false, fmt.Errorf("its format %.20q is that of another version of belfry", f.body)
 		}
 	case frameSaved:
 		if !r.known {
@@ -156,9 +160,6 @@ func (r *reader) tell(f frame) (over bool, err error) {
 		r.led = true
 	case frameEnd:
 		over = true
-	}
-	if err != nil {
-		err = fmt.Errorf("read journal: %w", err)
 	}
 	return over, err
 }

@@ -3,8 +3,11 @@ package detach
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/belfry-dev/belfry/job"
@@ -32,7 +35,7 @@ func (s Shelf) Jobs() []control.Job {
 		return out
 	}
 	for _, dir := range s.folders(false) {
-		if j, leave := readOne(dir); j != nil {
+		if j, leave := readOne(dir, nil); j != nil {
 			out = append(out, desk.Of(j))
 			leave()
 		}
@@ -77,10 +80,41 @@ func (s Shelf) Stop(_ context.Context, o control.StopOrder, accepted func() erro
 func (s Shelf) find(id string) (*job.Job, func()) {
 	for _, dir := range s.folders(false) {
 		if filepath.Base(dir) == id {
-			return readOne(dir)
+			return readOne(dir, nil)
 		}
 	}
 	return nil, nil
+}
+
+// Unread tells why a job whose id begins so cannot be shown, whoever has it, though
+// its supervisor has ended; nil where it can, or there is none.
+func (s Shelf) Unread(id string) (why error) {
+	root := filepath.Join(s.State, "detached")
+	places, _ := os.ReadDir(root) // else nobody detaches jobs there
+	for _, d := range places {
+		place := filepath.Join(root, d.Name())
+		if private(place) != nil {
+			continue
+		}
+		jobs, _ := os.ReadDir(place) // it may be gone
+		for _, j := range jobs {
+			dir := filepath.Join(place, j.Name())
+			if !strings.HasPrefix(j.Name(), id) || !hasJournal(dir) || isLocked(filepath.Join(dir, lockName)) {
+				continue
+			}
+			var damage error
+			if j, leave := readOne(dir, func(err error) { damage = err }); j != nil {
+				leave()
+				continue
+			}
+			if damage == nil {
+				n, _ := newest(dir) // it was there
+				damage = fmt.Errorf("read %s: %w: it has no record of the job", journalPath(dir, n), errFrame)
+			}
+			why = damage
+		}
+	}
+	return why
 }
 
 // errTakenUp: the job is a server's by now, which is found by whoever looks again.
@@ -117,10 +151,11 @@ func (s Shelf) folders(waiting bool) (dirs []string) {
 }
 
 // readOne reads the job of a folder into a store of its own, one at a time: it is
-// as much as a few MiB. It is nil where there is nothing that can be read.
-func readOne(dir string) (j *job.Job, leave func()) {
+// as much as a few MiB. It is nil where there is nothing that can be read, and
+// unread, unless nil, is told why.
+func readOne(dir string, unread func(error)) (j *job.Job, leave func()) {
 	kept := maxAge
-	s, err := job.NewStore(job.Config{Launcher: nowhere{}, Detacher: onlooker{dir}, Dir: dir, Retention: &kept})
+	s, err := job.NewStore(job.Config{Launcher: nowhere{}, Detacher: onlooker{dir, unread}, Dir: dir, Retention: &kept})
 	if err != nil {
 		return nil, nil
 	}
@@ -148,7 +183,10 @@ type nowhere struct{}
 func (nowhere) Start(context.Context, sys.Spec) (sys.Tree, error) { return nil, errEnded }
 
 // onlooker shows the job of one folder to a store, which does not own it.
-type onlooker struct{ dir string }
+type onlooker struct {
+	dir    string
+	unread func(error)
+}
 
 func (o onlooker) Detach(context.Context, job.Order) (job.Owned, error) { return nil, errEnded }
 
@@ -162,7 +200,7 @@ func (o onlooker) Adopt(id string) []job.Owned {
 	if id != filepath.Base(o.dir) {
 		return nil
 	}
-	return []job.Owned{seen{&owned{id: id, dir: o.dir}}}
+	return []job.Owned{seen{&owned{id: id, dir: o.dir, unread: o.unread}}}
 }
 
 // seen is a job that is looked at and not touched.

@@ -1,9 +1,11 @@
 package detach
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,6 +77,24 @@ func TestShelf(t *testing.T) {
 		if _, err := s.Logs(t.Context(), control.LogsQuery{ID: id}, func(control.Said) error { return nil }); err != control.ErrNoJob {
 			t.Errorf("logs of %q: %v", id, err)
 		}
+	}
+	for _, n := range []int{0, 1, 2, 4, 9} {
+		if err := s.Unread(jobID(n)); err != nil {
+			t.Errorf("%d can be read, lives or is none: %v", n, err)
+		}
+	}
+	for n, file := range map[int]string{3: "journal.000002", 5: "journal.000002"} {
+		for _, id := range []string{jobID(n), jobID(n)[:9]} {
+			if err := s.Unread(id); !errors.Is(err, errFrame) || !strings.Contains(err.Error(), filepath.Join(place, jobID(n), file)) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(place, jobID(3), "journal.000003"), []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Unread(jobID(3)); !errors.Is(err, errFrame) || !strings.Contains(err.Error(), "journal.000003: ") {
+		t.Errorf("%v", err)
 	}
 	if got := owner.Adopt(jobID(1)); len(got) != 1 {
 		t.Fatalf("%v", got)
