@@ -30,6 +30,9 @@ func (m *mirror) show() {
 		return // nothing could be read of it
 	case j.store.staying.Err() == nil:
 		m.lost(err)
+		for _, k := range []Kind{Stdout, Stderr} {
+			j.out().Stream(k).Shrink()
+		}
 		j.mu.Lock()
 		m.whole = true
 		j.mu.Unlock()
