@@ -147,11 +147,13 @@ func TestTerminatedTwice(t *testing.T) {
 // What a program leaves behind is ended after it, and changes nothing of its end:
 // neither when it holds the output, nor when the clock of the run is over first.
 func TestWhatIsLeftBehind(t *testing.T) {
+	t.Parallel() // it waits for who may hold the output
 	for what, script := range map[string]string{
 		"hidden":           sleepers + "echo $a $b",
 		"holds the output": "sleep 300 & a=$!; setsid sleep 300 & echo $a $!",
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			q := newQuarters(t)
 			events := q.startFamily(script, "--timeout", "2s").ended(0)
 			if e := eventOf(t, events, "root_exited"); e["code"] != 0.0 {

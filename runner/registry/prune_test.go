@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -76,6 +77,55 @@ func TestPruneForeignEndpoint(t *testing.T) {
 	}
 	if _, err := os.Stat(foreign); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is no record is no run: it is not listed, and neither it nor what it
+// points at is removed.
+func TestBrokenRecords(t *testing.T) {
+	r := fresh(t)
+	good := encoded(t, "a", "run-1")
+	target := filepath.Join(filepath.Dir(r.Dir()), "x.lock")
+	if err := os.WriteFile(target, []byte("not ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat(" ", MaxRecord+1-len(good)) + good
+	if _, _, err := parseRecord([]byte(long[1:])); err != nil || len(long) != MaxRecord+1 {
+		t.Fatalf("a record of %d bytes would be one: %v", len(long)-1, err)
+	}
+	broken := map[string]string{
+		"run-outside": strings.Replace(good, "run-1.lock", "../x.lock", 1),
+		"run-newer":   strings.Replace(good, `"registry_version":1`, `"registry_version":99`, 1),
+		"run-long":    long,
+		"run-half":    good[:len(good)/2],
+	}
+	old := time.Now().Add(-time.Hour)
+	for stem, data := range broken {
+		record, lock := plant(t, r, stem, data)
+		for _, path := range []string{record, lock, target} {
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	plant(t, r, "run-1", good)
+	l, err := r.List()
+	if err != nil || len(l.Entries) != 1 || l.Entries[0].RunID != "a" || l.Unreadable != 0 {
+		t.Errorf("%+v %v", l, err)
+	}
+	if p, err := r.Prune(PruneOptions{}); err != nil || p.Pruned != 1 || p.OrphanedLocks != 0 {
+		t.Errorf("%+v %v", p, err)
+	}
+	for stem, data := range broken {
+		if held, err := os.ReadFile(r.path(stem + recordSuffix)); err != nil || string(held) != data {
+			t.Errorf("%s: %.40q %v", stem, held, err)
+		}
+	}
+	if held, err := os.ReadFile(target); err != nil || string(held) != "not ours" {
+		t.Errorf("%q %v", held, err)
+	}
+	if got := files(t, r); len(got) != 2*len(broken) {
+		t.Errorf("left: %v", got)
 	}
 }
 
