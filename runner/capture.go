@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/belfry-dev/belfry/sys"
@@ -96,6 +97,23 @@ func openNew(path string) (f *os.File, made bool, err error) {
 // result closes the files and describes them.
 func (c *capture) result() OutputCaptured {
 	return OutputCaptured{Stdout: c.stdout.close(), Stderr: c.stderr.close()}
+}
+
+// warnCut tells of transcripts that were cut, which nothing else does where nobody
+// has named a ceiling and there is no stream of events.
+func (r *run) warnCut(c OutputCaptured) {
+	var cut []string
+	for _, at := range []struct {
+		name string
+		Captured
+	}{{stdoutLog, c.Stdout}, {stderrLog, c.Stderr}} {
+		if at.Truncated && !at.WriteError {
+			cut = append(cut, fmt.Sprintf("%s of %d", at.name, at.Bytes))
+		}
+	}
+	if cut != nil {
+		r.warn("only the first %d bytes were kept for %s; --capture-max-bytes keeps more", r.o.CaptureMax, strings.Join(cut, " and "))
+	}
 }
 
 // transcript is one stream's first bytes in a file.

@@ -146,7 +146,11 @@ func (r *run) finish(j *job.Job) Ending {
 	r.stream.write(CleanupStarted{MembersBefore: f.Before, ReadError: f.BeforeUnsure})
 	r.stream.write(cleanupOf(f, s.Guarantee))
 	if r.capture != nil {
-		r.stream.write(r.capture.result())
+		c := r.capture.result()
+		r.stream.write(c)
+		if r.unbounded && r.o.JSONL == "" && !r.o.CaptureCancel {
+			r.warnCut(c)
+		}
 	}
 	return r.over(r.outcome(s.EndedBy, f))
 }

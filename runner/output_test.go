@@ -84,6 +84,31 @@ func TestCaptureCeiling(t *testing.T) {
 	}
 }
 
+// Transcripts that are cut where nobody has named a ceiling are told, unless the
+// stream of events tells it.
+func TestCutIsTold(t *testing.T) {
+	t.Parallel()
+	const size = DefaultCapture + 5
+	for _, c := range []struct {
+		what   string
+		change func(*Options)
+		bytes  int
+		told   string
+	}{
+		{"cut", func(o *Options) {}, size, fmt.Sprintf("only the first %d bytes were kept for stdout.log of %d; --capture-max-bytes keeps more", DefaultCapture, size)},
+		{"whole", func(o *Options) {}, DefaultCapture, ""},
+		{"a stream of events", func(o *Options) { o.JSONL = filepath.Join(t.TempDir(), "events.jsonl") }, size, ""},
+		{"a ceiling", func(o *Options) { o.CaptureMax = 1000 }, size, ""},
+		{"an end", func(o *Options) { o.CaptureCancel = true }, size, ""},
+		{"no capture", func(o *Options) { o.CaptureDir = "" }, size, ""},
+	} {
+		o := helper(t, "bytes", strconv.Itoa(c.bytes))
+		o.CaptureDir, o.NoEcho, o.JSONL = t.TempDir(), true, ""
+		c.change(&o)
+		want(t, c.what, strings.Join(do(t, o).warnings, "\n"), c.told)
+	}
+}
+
 func TestOverflowEnds(t *testing.T) {
 	o := helper(t, "bytes", "2000", "stay")
 	o.CaptureDir, o.CaptureMax, o.CaptureCancel = t.TempDir(), 1024, true

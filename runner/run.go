@@ -25,11 +25,13 @@ type run struct {
 
 	stream  *stream
 	capture *capture
-	input   *os.File
-	clocks  clocks
-	signals *signals
-	host    sys.Host
-	listing listing
+	// unbounded: nobody has named a ceiling for what is captured
+	unbounded bool
+	input     *os.File
+	clocks    clocks
+	signals   *signals
+	host      sys.Host
+	listing   listing
 
 	started chan struct{} // closed once job is set, or never will be
 	job     *job.Job      // nil: nothing was started
@@ -49,7 +51,7 @@ func Run(ctx context.Context, o Options) Ending {
 		r.id = fmt.Sprintf("run-%d-%d", os.Getpid(), r.began.UnixNano())
 	}
 	if r.o.CaptureMax == 0 {
-		r.o.CaptureMax = DefaultCapture
+		r.o.CaptureMax, r.unbounded = DefaultCapture, true
 	}
 	if r.o.Schema == 0 {
 		r.o.Schema = SchemaVersion
