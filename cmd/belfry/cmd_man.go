@@ -1,21 +1,32 @@
 package main
 
 import (
-	"embed"
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
 
-// pages are the manual pages, one a verb. They are made by a test and not as
-// they are asked for: what makes them would cost every start of belfry time and
-// memory.
+// packed are the manual pages, one a verb, by the names of their files: in JSON, and
+// gzip makes a quarter of it. They are made by a test and not as they are asked for:
+// what makes them would cost every start of belfry time and memory.
 //
-//go:embed man/*.1
-var pages embed.FS
+//go:embed man/pages.json.gz
+var packed []byte
+
+// pages unpacks them.
+func pages() (all map[string]string, err error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		err = json.NewDecoder(r).Decode(&all)
+	}
+	return all, err
+}
 
 func (a *App) manCommand() *cobra.Command {
 	var dir string
@@ -28,12 +39,11 @@ func (a *App) manCommand() *cobra.Command {
 			if dir != "" {
 				return writePages(dir)
 			}
-			page, err := pages.ReadFile("man/belfry.1")
+			all, err := pages()
 			if err != nil {
 				return err
 			}
-			_, err = a.Stdout.Write(page)
-			return err
+			return a.printf("%s", all["belfry.1"])
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write one page a verb into this folder")
@@ -44,16 +54,12 @@ func writePages(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("create folder: %w", err)
 	}
-	all, err := fs.ReadDir(pages, "man")
+	all, err := pages()
 	if err != nil {
 		return err
 	}
-	for _, f := range all {
-		page, err := pages.ReadFile("man/" + f.Name())
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, f.Name()), page, 0o644); err != nil {
+	for name, page := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(page), 0o644); err != nil {
 			return fmt.Errorf("write page: %w", err)
 		}
 	}
