@@ -197,7 +197,7 @@ func (f *runFlags) lists(o *runner.Options) error {
 
 func schemaVersion(s string) (int, error) {
 	n, err := strconv.Atoi(s)
-	if err != nil || runner.Schema(n) == nil {
+	if err != nil || n != runner.SchemaVersion && n != runner.SchemaDetailed {
 		return 0, errors.New("the versions are 1 and 2")
 	}
 	return n, nil
