@@ -161,7 +161,11 @@ func TestPromptIsInTheTranscript(t *testing.T) {
 	o.Input, o.Stdin = InputInherit, in
 	end := make(chan *result, 1)
 	go func() { end <- do(t, o) }()
-	<-ready.c
+	select {
+	case <-ready.c:
+	case r := <-end:
+		t.Fatalf("it ended before it said anything: %+v", r.Ending)
+	}
 	late := time.Now().Add(guard)
 	for path := filepath.Join(o.CaptureDir, "stdout.log"); ; time.Sleep(5 * time.Millisecond) {
 		held, err := os.ReadFile(path)
