@@ -29,6 +29,11 @@ func (q quarters) startFamily(script string, flags ...string) *family {
 	f := &family{q: q, stream: filepath.Join(q.t.TempDir(), "events")}
 	args := append([]string{"run", "--run-id", "family", "--jsonl", f.stream}, flags...)
 	f.cmd = q.command(append(args, "--", "sh", "-c", "ulimit -c 0; "+script)...)
+	// What this test ignores, as nohup and a shell's background have it, the run
+	// would ignore as well; what is caught here is at its default there.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(caught)
 	out, err := f.cmd.StdoutPipe()
 	if err != nil {
 		q.t.Fatal(err)
