@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -52,7 +53,13 @@ func TestPipeQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if _, err := r.ReadNow(buf); err != io.EOF {
+	// A process that is just being started may have the other end, until its exec.
+	_, err = r.ReadNow(buf)
+	for late := time.Now().Add(10 * time.Second); err == ErrWouldBlock && time.Now().Before(late); {
+		runtime.Gosched()
+		_, err = r.ReadNow(buf)
+	}
+	if err != io.EOF {
 		t.Errorf("at the end: %v", err)
 	}
 	if err := r.Close(); err != nil {

@@ -38,7 +38,7 @@ func (q quarters) startFamily(script string, flags ...string) *family {
 	if err != nil {
 		q.t.Fatal(err)
 	}
-	if err := startUnsignalled(f.cmd); err != nil {
+	if err := f.cmd.Start(); err != nil {
 		q.t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -53,15 +53,6 @@ func (q quarters) startFamily(script string, flags ...string) *family {
 		f.pids = append(f.pids, pid)
 	}
 	return f
-}
-
-// startUnsignalled starts what heeds every signal, although these tests may run
-// where some are ignored, as by nohup: what is caught here is not ignored there.
-func startUnsignalled(cmd *exec.Cmd) error {
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, syscall.SIGINT, syscall.SIGHUP)
-	defer signal.Stop(caught)
-	return cmd.Start()
 }
 
 // sleepers starts two that hold no pipe; $a and $b are theirs.
