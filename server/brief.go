@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/server/wire"
 )
 
 // briefNote says where the rest of a brief record is.
@@ -39,7 +40,7 @@ func shorten(s string, most int) string {
 	used, keep := 0, 0
 	for i := 0; i < len(s); {
 		_, size := utf8.DecodeRuneInString(s[i:])
-		used += len(appendString(nil, s[i:i+size])) - len(`""`)
+		used += len(wire.AppendString(nil, s[i:i+size])) - len(`""`)
 		if used > most {
 			return s[:keep] + mark
 		}

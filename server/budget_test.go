@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/server/wire"
 	"github.com/belfry-dev/belfry/sys"
 )
 
@@ -224,7 +225,7 @@ func TestShorten(t *testing.T) {
 		{"漢漢漢", 8, "漢…"}, {"a\x01b", 8, "a\x01b"}, {"a\x01bc", 8, "a…"}, {"\xff\xff", 12, "\xff\xff"}, {"\xff\xff", 11, "\xff…"},
 	} {
 		got := shorten(c.text, c.most)
-		if got != c.want || len(appendString(nil, got)) > c.most+len(`""`) {
+		if got != c.want || len(wire.AppendString(nil, got)) > c.most+len(`""`) {
 			t.Errorf("%q to %d bytes is %q, want %q", c.text, c.most, got, c.want)
 		}
 	}

@@ -3,7 +3,8 @@ package server
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/belfry-dev/belfry/server/wire"
 )
 
 // object writes one JSON object, member by member, in the order of the calls.
@@ -34,7 +35,7 @@ func (o *object) key(k string) {
 
 func (o *object) str(k, v string) {
 	o.key(k)
-	o.b = appendString(o.b, v)
+	o.b = wire.AppendString(o.b, v)
 }
 
 // strIf writes the member when there is something to say.
@@ -96,57 +97,7 @@ func (o *object) list(k string, values []string) {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = appendString(o.b, v)
+		o.b = wire.AppendString(o.b, v)
 	}
 	o.b = append(o.b, ']')
-}
-
-// appendString appends s as a JSON string.
-func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		if c < utf8.RuneSelf {
-			b = append(b, s[from:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\b':
-				b = append(b, '\\', 'b')
-			case '\f':
-				b = append(b, '\\', 'f')
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-			i++
-			from = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b = append(append(b, s[from:i]...), `\ufffd`...)
-			from = i + 1
-		case r == '\u2028' || r == '\u2029':
-			// Legal in JSON, but some readers of lines take them for a line's end.
-			b = append(append(b, s[from:i]...), `\u202`...)
-			b = append(b, hex[r&15])
-			from = i + size
-		}
-		i += size
-	}
-	b = append(b, s[from:]...)
-	return append(b, '"')
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/belfry-dev/belfry/server/wire"
 )
 
 // encoded is what encoding/json writes without HTML escaping.
@@ -24,7 +26,7 @@ func FuzzString(f *testing.F) {
 	f.Add("q\"b\\n\n\r\t\b\f\x00\x1f\x7f é漢😀\ufffd\u2028x\u2029")
 	f.Add("\xff\xfea\xe6\xbc\xe2\x80\xa8\xe2\x80")
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, want := string(appendString(nil, s)), encoded(t, s); got != want {
+		if got, want := string(wire.AppendString(nil, s)), encoded(t, s); got != want {
 			t.Errorf("%q: wrote %s, want %s", s, got, want)
 		}
 	})

@@ -132,7 +132,7 @@ func getPrompt(_ context.Context, r *wire.Request) (json.RawMessage, *wire.Error
 	o.str("description", p.description)
 	o.key("messages")
 	o.b = append(o.b, `[{"role":"user","content":{"type":"text","text":`...)
-	o.b = appendString(o.b, strings.NewReplacer(replace...).Replace(p.text))
+	o.b = wire.AppendString(o.b, strings.NewReplacer(replace...).Replace(p.text))
 	o.b = append(o.b, "}}]"...)
 	return o.close(), nil
 }

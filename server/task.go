@@ -186,7 +186,7 @@ func (o *object) taskResult(s *job.Snapshot, quiet time.Time, payload []byte) {
 func (o *object) content(payload []byte) {
 	o.key("content")
 	o.b = append(o.b, `[{"type":"text","text":`...)
-	o.b = appendString(o.b, string(payload))
+	o.b = wire.AppendString(o.b, string(payload))
 	o.b = append(o.b, "}]"...)
 	o.key("structuredContent")
 	o.b = append(o.b, payload...)

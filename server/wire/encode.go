@@ -8,49 +8,56 @@ import (
 	"unicode/utf8"
 )
 
-// appendString appends s as a JSON string. Only what JSON demands is escaped,
-// and U+2028 and U+2029, which some readers of lines take for a line's end;
-// bytes that are no UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
+// AppendString appends s as a JSON string, byte for byte what encoding/json makes
+// of it without HTML escaping: U+2028 and U+2029 are escaped, which some readers of
+// lines take for a line's end, and each byte that is no UTF-8 becomes U+FFFD.
+func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			switch {
-			case r == utf8.RuneError && n == 1:
-				b = append(append(b, s[from:i]...), "\uFFFD"...)
-				from = i + n
-			case r == '\u2028' || r == '\u2029':
-				b = append(append(b, s[from:i]...), `\u202`...)
-				b = append(b, hex[r&15])
-				from = i + n
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = append(b, s[from:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\b':
+				b = append(b, '\\', 'b')
+			case '\f':
+				b = append(b, '\\', 'f')
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 			}
-			i += n
+			i++
+			from = i
 			continue
 		}
-		i++
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[from:i]...), `\ufffd`...)
+			from = i + 1
+		case r == '\u2028' || r == '\u2029':
+			// Legal in JSON, but some readers of lines take them for a line's end.
+			b = append(append(b, s[from:i]...), `\u202`...)
+			b = append(b, hex[r&15])
+			from = i + size
 		}
-		b = append(b, s[from:i-1]...)
-		from = i
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
+		i += size
 	}
-	return append(append(b, s[from:]...), '"')
+	b = append(b, s[from:]...)
+	return append(b, '"')
 }
 
 // appendRaw appends a JSON value on one line.
@@ -80,7 +87,7 @@ func appendError(b, id []byte, e *Error) []byte {
 	b = append(b, `,"error":{"code":`...)
 	b = strconv.AppendInt(b, e.Code, 10)
 	b = append(b, `,"message":`...)
-	b = appendString(b, e.Message)
+	b = AppendString(b, e.Message)
 	if e.Data != nil {
 		if data, err := json.Marshal(e.Data); err == nil {
 			b = append(b, `,"data":`...)
@@ -93,7 +100,7 @@ func appendError(b, id []byte, e *Error) []byte {
 // appendNotification appends the whole line of a notification.
 func appendNotification(b []byte, method string, params []byte) []byte {
 	b = append(b, `{"jsonrpc":"2.0","method":`...)
-	b = appendString(b, method)
+	b = AppendString(b, method)
 	if params != nil {
 		b = append(b, `,"params":`...)
 		b = appendRaw(b, params)
@@ -117,7 +124,7 @@ func appendProgress(b, token []byte, progress float64, message string) (line []b
 	}
 	if message != "" {
 		b = append(b, `,"message":`...)
-		b = appendString(b, message)
+		b = AppendString(b, message)
 	}
 	return append(b, "}}\n"...), true
 }
@@ -144,7 +151,7 @@ func (s stamp) appendResult(b []byte, era Era, r Result) []byte {
 		b = append(b, s.head...)
 	}
 	b = append(b, `"content":[{"type":"text","text":`...)
-	b = appendString(b, r.Text)
+	b = AppendString(b, r.Text)
 	b = append(b, `}]`...)
 	if r.Structured != nil {
 		b = append(b, `,"structuredContent":`...)
@@ -189,7 +196,7 @@ func appendMembers(b, v []byte, save string) []byte {
 		if n++; n > 1 {
 			b = append(b, ',')
 		}
-		b = appendString(b, string(m.key))
+		b = AppendString(b, string(m.key))
 		b = append(b, ':')
 		b = appendRaw(b, m.val)
 	}

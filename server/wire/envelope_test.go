@@ -74,7 +74,7 @@ func FuzzString(f *testing.F) {
 	f.Add("plain")
 	f.Add("<&>\u2028\u2029\xff\x00\n\r\t\"\\\x7fé\U0001F600")
 	f.Fuzz(func(t *testing.T, s string) {
-		q := appendString(nil, s)
+		q := AppendString(nil, s)
 		var got string
 		if err := json.Unmarshal(q, &got); err != nil {
 			t.Fatalf("%q: %v", q, err)
