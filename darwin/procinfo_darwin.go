@@ -2,7 +2,7 @@ package darwin
 
 import (
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -49,10 +49,17 @@ func ReadRusage(pid int) (Rusage, error) {
 }
 
 // timeBase is hw.tbfrequency: ticks of mach_absolute_time in a second.
-var timeBase = sync.OnceValues(func() (uint64, error) {
+func timeBase() (uint64, error) {
+	if v := knownTimeBase.Load(); v != 0 {
+		return v, nil
+	}
 	v, err := unix.SysctlUint64("hw.tbfrequency")
 	if err != nil {
 		return 0, fmt.Errorf("read hw.tbfrequency: %w", err)
 	}
+	knownTimeBase.Store(v)
 	return v, nil
-})
+}
+
+// knownTimeBase is 0 until it could be read: whatever hinders that may pass.
+var knownTimeBase atomic.Uint64

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -200,20 +199,12 @@ func (c *Cgroup) Has(pid int) (in, known bool) {
 
 // cgroup2Mounts are those of the first reading that succeeded: a group of ours
 // stays where its path was made from.
-func cgroup2Mounts() ([]Mount, error) {
-	if m := knownMounts.Load(); m != nil {
-		return *m, nil
-	}
-	b, err := readSmall("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	m := ParseCgroup2Mounts(b)
-	knownMounts.Store(&m)
-	return m, nil
-}
+func cgroup2Mounts() ([]Mount, error) { return knownMounts.find() }
 
-var knownMounts atomic.Pointer[[]Mount]
+var knownMounts = fact[[]Mount]{ask: func() ([]Mount, error) {
+	b, err := readSmall("/proc/self/mountinfo")
+	return ParseCgroup2Mounts(b), err
+}}
 
 // CPU is the processor time of everything that ever ran in the group
 // (cpu.stat, which needs no controller).

@@ -3,7 +3,6 @@ package linux
 import (
 	"os"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,7 +12,7 @@ import (
 // by a scan for the parent's number. A child that is born or changes parents
 // meanwhile may be missing.
 func Children(pid int) ([]int, error) {
-	if !hasChildren() {
+	if !hasChildren.get() {
 		var out []int
 		err := EachStat("/proc", func(st Stat) {
 			if st.PPID == pid {
@@ -41,10 +40,10 @@ func childrenOfThread(pid int, tid string) []int {
 	return parsePIDs(b)
 }
 
-var hasChildren = sync.OnceValue(func() bool {
+var hasChildren = fact[bool]{ask: func() (bool, error) {
 	_, err := readSmall("/proc/thread-self/children")
-	return err == nil
-})
+	return settled(err == nil, err)
+}}
 
 func readNames(dir string) ([]string, error) {
 	fd, err := open(dir, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -111,7 +110,7 @@ func childrenOf(st Stat) []int {
 	if st.Dead() {
 		return nil // they have another parent
 	}
-	if st.Threads == 1 && hasChildren() {
+	if st.Threads == 1 && hasChildren.get() {
 		return childrenOfThread(st.PID, strconv.Itoa(st.PID))
 	}
 	kids, _ := Children(st.PID) // an error means that it is gone

@@ -3,7 +3,6 @@ package linux
 import (
 	"bytes"
 	"strconv"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,7 +53,7 @@ func Forks() (uint64, bool) {
 // or a thread.
 func LastPID() (int, bool) {
 	var b [128]byte
-	n, err := ReadAt(loadavg(), b[:], 0)
+	n, err := ReadAt(loadavg.get(), b[:], 0)
 	if err != nil {
 		return 0, false
 	}
@@ -66,21 +65,6 @@ func LastPID() (int, bool) {
 	return last, err == nil
 }
 
-// loadavgFile is a descriptor and one, 0 before the first.
-var loadavgFile atomic.Int32
-
 // loadavg stays open once it could be opened, since every job's start and end want
 // it; -1: it cannot be had.
-func loadavg() int {
-	if fd := loadavgFile.Load(); fd != 0 {
-		return int(fd) - 1
-	}
-	fd, err := open("/proc/loadavg", unix.O_RDONLY)
-	if err != nil {
-		return -1 // a shortage of descriptors passes
-	}
-	if !loadavgFile.CompareAndSwap(0, int32(fd+1)) {
-		unix.Close(fd)
-	}
-	return int(loadavgFile.Load()) - 1
-}
+var loadavg = fact[int]{ask: func() (int, error) { return open("/proc/loadavg", unix.O_RDONLY) }}

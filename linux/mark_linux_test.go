@@ -4,8 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestMark: what a marked process starts bears its mark.
@@ -80,38 +78,5 @@ func TestLastPID(t *testing.T) {
 	}
 	if MaxPID() <= c.Process.Pid {
 		t.Errorf("the most is %d", MaxPID())
-	}
-}
-
-// TestLastPIDAfterShortage: who had no descriptor left once learns the number later.
-// It is tried in a process of its own, whose other files nobody needs.
-func TestLastPIDAfterShortage(t *testing.T) {
-	const alone = "LAST_PID_AFTER_SHORTAGE"
-	if os.Getenv(alone) == "" {
-		c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-		c.Env = append(os.Environ(), alone+"=1")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-		return
-	}
-	var had unix.Rlimit
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &had); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Max: had.Max}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := LastPID(); ok {
-		t.Error("it was read without a descriptor")
-	}
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &had, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := LastPID(); !ok {
-		t.Error("not known once there are descriptors")
-	}
-	if one, other := loadavg(), loadavg(); one != other {
-		t.Errorf("it is descriptor %d, then %d", one, other)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +35,7 @@ func PidfdSignalGroup(fd int, sig syscall.Signal) error {
 // PidfdUnique is the pidfs inode of a process, which is used for no other
 // until reboot (6.9, and only where an inode number has 64 bits); 0 elsewhere.
 func PidfdUnique(fd int) uint64 {
-	if !wordIs64 || !hasPidfs() {
+	if !wordIs64 || !hasPidfs.get() {
 		return 0
 	}
 	var st unix.Stat_t
@@ -47,15 +46,16 @@ func PidfdUnique(fd int) uint64 {
 }
 
 // hasPidfs tells whether a pidfd has an inode of its own.
-var hasPidfs = sync.OnceValue(func() bool {
+var hasPidfs = fact[bool]{ask: func() (bool, error) {
 	fd, err := PidfdOpen(os.Getpid())
 	if err != nil {
-		return false
+		return settled(false, err)
 	}
 	defer unix.Close(fd)
 	var fs unix.Statfs_t
-	return unix.Fstatfs(fd, &fs) == nil && int64(fs.Type) == pidfsMagic
-})
+	err = unix.Fstatfs(fd, &fs)
+	return settled(err == nil && int64(fs.Type) == pidfsMagic, err)
+}}
 
 // PidfdPID is the number, in the pid namespace of /proc, of the process behind
 // a pidfd (5.2; fdinfo). ESRCH once it was reaped, or where it has no number.
@@ -100,16 +100,19 @@ func PidfdExited(fd int) bool {
 }
 
 // HasPidfdGroups tells whether PidfdSignalGroup works on this kernel.
-func HasPidfdGroups() bool { return hasPidfdGroups() }
+func HasPidfdGroups() bool { return hasPidfdGroups.get() }
 
-var hasPidfdGroups = sync.OnceValue(func() bool {
+var hasPidfdGroups = fact[bool]{ask: func() (bool, error) {
 	fd, err := PidfdOpen(os.Getpid())
 	if err != nil {
-		return false
+		return settled(false, err)
 	}
 	defer unix.Close(fd)
 	// Signal 0 to the group that this process leads, or to none: old kernels
 	// refuse the flag before they look.
 	err = PidfdSignalGroup(fd, 0)
-	return err == nil || err == unix.ESRCH || err == unix.EPERM
-})
+	if err == nil || err == unix.ESRCH || err == unix.EPERM {
+		return true, nil
+	}
+	return settled(false, err)
+}}

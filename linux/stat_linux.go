@@ -100,15 +100,21 @@ func processesOf(root string) ([]int, error) {
 
 // MaxPID is the number below which all processes have theirs; 32768, which is the
 // least that is usual, where /proc hides it.
-func MaxPID() int { return maxPID() }
+func MaxPID() int { return maxPID.get() }
 
-var maxPID = sync.OnceValue(func() int {
+var maxPID = fact[int]{ask: func() (int, error) {
 	b, err := readSmall("/proc/sys/kernel/pid_max")
-	if n, nerr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && nerr == nil {
-		return n
+	if err != nil {
+		return settled(leastMaxPID, err)
 	}
-	return 32768
-})
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		n = leastMaxPID
+	}
+	return n, err
+}}
+
+const leastMaxPID = 32768
 
 // GroupOf is the process group and the session of a process, 0 when it is gone.
 func GroupOf(pid int) (pgrp, session int) {
@@ -123,12 +129,9 @@ func GroupOf(pid int) (pgrp, session int) {
 }
 
 // BootID is the kernel's random id of this boot, "" where /proc hides it.
-func BootID() string { return bootID() }
+func BootID() string { return bootID.get() }
 
-var bootID = sync.OnceValue(func() string {
+var bootID = fact[string]{ask: func() (string, error) {
 	b, err := readSmall("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
-})
+	return settled(strings.TrimSpace(string(b)), err)
+}}

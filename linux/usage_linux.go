@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -24,7 +25,7 @@ func ReadIO(pid int) (read, written int64, err error) {
 	r, ok := FlatValue(b, "read_bytes:")
 	w, also := FlatValue(b, "write_bytes:")
 	if !ok || !also {
-		return 0, 0, fmt.Errorf("%s lacks read_bytes or write_bytes: %q", path, b)
+		return 0, 0, fmt.Errorf("%s lacks read_bytes or write_bytes: %q: %w", path, b, errors.ErrUnsupported)
 	}
 	return int64(r), int64(w), nil
 }

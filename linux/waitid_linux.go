@@ -3,7 +3,6 @@ package linux
 import (
 	"math/bits"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -100,7 +99,7 @@ func waitidRaw(kind, id, options int) (si siginfo, ru unix.Rusage, err error) {
 
 func rusageOf(ru *unix.Rusage) Rusage {
 	u := Rusage{CPU: time.Duration(ru.Utime.Nano() + ru.Stime.Nano()), MaxRSS: int64(ru.Maxrss) * 1024, Read: -1, Written: -1}
-	if countsIO() {
+	if countsIO.get() {
 		u.Read, u.Written = int64(ru.Inblock)*sector, int64(ru.Oublock)*sector
 	}
 	return u
@@ -111,7 +110,7 @@ const sector = 512
 
 // countsIO tells whether this kernel counts what processes move from and to
 // storage.
-var countsIO = sync.OnceValue(func() bool {
+var countsIO = fact[bool]{ask: func() (bool, error) {
 	_, _, err := ReadIO(os.Getpid())
-	return err == nil
-})
+	return settled(err == nil, err)
+}}

@@ -10,10 +10,13 @@ import (
 )
 
 // WithoutPidfdGroups makes a host behave as on a kernel before 6.9.
-func WithoutPidfdGroups(h Host) { h.(*linuxHost).can.groupByPidfd = false }
+func WithoutPidfdGroups(h Host) { h.(*linuxHost).noPidfdGroups = true }
 
 // HasPidfdGroups tells whether this kernel signals a group by pidfd.
-func HasPidfdGroups(h Host) bool { return h.(*linuxHost).can.groupByPidfd }
+func HasPidfdGroups(h Host) bool { return h.(*linuxHost).can().groupByPidfd }
+
+// HomeOf is the control group that a host takes for this process's.
+func HomeOf(h Host) (string, error) { return h.(*linuxHost).home() }
 
 // StartSlow starts a program through the trampoline whatever its file system.
 func StartSlow(h Host, sp Spec) (Tree, error) {

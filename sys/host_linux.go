@@ -34,13 +34,14 @@ var errHostClosed = errors.New("the host is closed")
 // linuxHost starts trees on the best rung that this machine offers.
 type linuxHost struct {
 	opt    HostOptions
-	can    abilities
 	tables *views
 	marks  *marks
 	spawn  *spawner
 	umask  func() int // this process's
-	shims  shims
-	looks  looks
+	// noPidfdGroups: a test took them away.
+	noPidfdGroups bool
+	shims         shims
+	looks         looks
 
 	mu     sync.Mutex
 	trees  map[*leader]struct{} // not finished yet
@@ -51,9 +52,8 @@ type linuxHost struct {
 	sweeper sweeper
 	limiter limiter
 
-	homeOnce sync.Once
-	homeDir  string
-	homeErr  error
+	homeMu  sync.Mutex
+	homeDir string // "": not known yet
 
 	rungMu sync.Mutex
 	tried  bool
@@ -72,7 +72,8 @@ func newHost(o HostOptions) (Host, error) {
 		return nil, fmt.Errorf("read signal dispositions: %w", err)
 	}
 	h := &linuxHost{opt: o, spawn: newSpawner(o.Hasty || o.ThreadsLast), trees: map[*leader]struct{}{},
-		marks: newMarks(), can: abilities{groupByPidfd: linux.HasPidfdGroups()}}
+		marks: newMarks()}
+	_ = h.can() // the kernel is asked before descriptors are short
 	h.shims.host = h
 	h.tables = newViews(h.marks.base)
 	h.umask = sync.OnceValue(func() int {
@@ -260,7 +261,7 @@ func (h *linuxHost) spawnLeader(b birth) (*leader, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLeader(c, h.can, h.tables)
+	l, err := newLeader(c, h.can(), h.tables)
 	if err != nil {
 		return nil, err
 	}

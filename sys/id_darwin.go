@@ -1,20 +1,26 @@
 package sys
 
 import (
-	"sync"
+	"sync/atomic"
 
 	"github.com/belfry-dev/belfry/darwin"
 )
 
-// bootID is read once; "" where it cannot be, which makes Unique unusable and
-// leaves the start time to decide.
-var bootID = sync.OnceValue(func() string {
+// bootID is read until it could be; "" where it cannot, which makes Unique unusable
+// and leaves the start time to decide.
+func bootID() string {
+	if id := knownBootID.Load(); id != nil {
+		return *id
+	}
 	id, err := darwin.BootSession()
 	if err != nil {
 		return ""
 	}
+	knownBootID.Store(&id)
 	return id
-})
+}
+
+var knownBootID atomic.Pointer[string]
 
 // identify reads the identity of a process. Its unique id is an extra.
 func identify(pid int) (ID, error) {

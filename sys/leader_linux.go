@@ -36,9 +36,14 @@ type leader struct {
 	finished  func() // what the host forgets; runs once
 }
 
-// abilities are what this kernel can do, so that a test may take them away.
+// abilities are what this kernel is known to be able to do, the same for all of a
+// tree's life.
 type abilities struct {
 	groupByPidfd bool // signal a group by pidfd, even after its leader's reap (6.9)
+}
+
+func (h *linuxHost) can() abilities {
+	return abilities{groupByPidfd: !h.noPidfdGroups && linux.HasPidfdGroups()}
 }
 
 // newLeader takes over a child of ours. On an error the process was ended.

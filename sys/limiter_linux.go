@@ -139,15 +139,24 @@ func (lm *limiter) close() error {
 }
 
 // home is this process's control group as it was at the start: with limits it
-// may move into a group below.
+// may move into a group below. It is asked for until it is known, since out of
+// descriptors nothing is.
 func (h *linuxHost) home() (string, error) {
-	h.homeOnce.Do(func() {
-		if h.homeDir = h.opt.Parent; h.homeDir == "" {
-			h.homeDir, h.homeErr = linux.OwnCgroup()
+	h.homeMu.Lock()
+	defer h.homeMu.Unlock()
+	if h.homeDir != "" {
+		return h.homeDir, nil
+	}
+	home := h.opt.Parent
+	if home == "" {
+		var err error
+		if home, err = linux.OwnCgroup(); err != nil {
+			return "", err
 		}
-		linux.HoldCgroup(h.homeDir) // before a job could cover it
-	})
-	return h.homeDir, h.homeErr
+	}
+	linux.HoldCgroup(home) // before a job could cover it
+	h.homeDir = home
+	return home, nil
 }
 
 // openLimited tries the places in which controllers might be had, the one that

@@ -23,7 +23,7 @@ func (h *linuxHost) Probe(ctx context.Context) Report {
 		}
 	}
 	rep.Limits = h.probeLimits(ctx)
-	if !h.can.groupByPidfd {
+	if !h.can().groupByPidfd {
 		rep.Notes = append(rep.Notes, "This kernel is older than 6.9: on the process_group rung an ended leader stays visible to kill -0 until its group is empty.")
 	}
 	return rep

@@ -178,7 +178,7 @@ func (h *linuxHost) adopt(pidfd, pid int, start uint64) (*leader, error) {
 			return nil, err
 		}
 	}
-	l, err := makeLeader(id, pidfd, h.can, h.tables)
+	l, err := makeLeader(id, pidfd, h.can(), h.tables)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/belfry-dev/belfry/linux"
 	"github.com/belfry-dev/belfry/sys"
 )
 
@@ -113,6 +114,33 @@ func shortageOn(t *testing.T, m sys.Mechanism, newHost func() sys.Host) {
 	}
 	if refused == 0 {
 		t.Error("no shortage was met")
+	}
+}
+
+// TestHomeAfterShortage: a host that had no descriptor to find its control group
+// finds it later.
+func TestHomeAfterShortage(t *testing.T) {
+	want, err := linux.OwnCgroup()
+	if err != nil {
+		t.Skip(err)
+	}
+	h, err := sys.NewHost(sys.HostOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	free := fewFiles(t)(0)
+	dir, err := sys.HomeOf(h)
+	free()
+	if !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("without a descriptor it is %q, %v", dir, err)
+	}
+	if dir, err := sys.HomeOf(h); dir != want || err != nil {
+		t.Errorf("later it is %q, %v: want %q", dir, err, want)
 	}
 }
 
