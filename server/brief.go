@@ -16,11 +16,7 @@ func (o *object) brief(s *job.Snapshot) {
 	o.str("job_id", s.ID)
 	o.str("state", string(s.State))
 	o.timeIf("ended_at", s.Ended)
-	if s.ExitCode != nil {
-		o.num("exit_code", int64(*s.ExitCode))
-	}
-	o.strIf("signal", s.Signal)
-	o.strIf("ended_by", string(s.EndedBy))
+	o.ended(s)
 	if d := s.Diagnostic; d != nil {
 		o.open("diagnostic")
 		o.str("reason", string(d.Reason))

@@ -24,13 +24,8 @@ func (o *object) refusedLimits(list []job.LimitRecord) {
 	if len(list) == 0 {
 		return
 	}
-	o.key("limits")
-	o.b = append(o.b, '[')
-	for i, r := range list {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
+	o.objects("limits", len(list), func(i int) {
+		r := &list[i]
 		o.str("limit", string(r.Limit))
 		o.float("requested", r.Requested)
 		if r.Enforced {
@@ -42,9 +37,7 @@ func (o *object) refusedLimits(list []job.LimitRecord) {
 		o.strIf("reason", string(r.Reason))
 		o.strIf("detail", r.Detail)
 		o.strIf("remedy", r.Remedy)
-		o.end()
-	}
-	o.b = append(o.b, ']')
+	})
 }
 
 // limitEvidence writes which of the limits in force were met.

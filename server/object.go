@@ -91,13 +91,27 @@ func (o *object) end() { o.b = append(o.b, '}') }
 
 // list writes an array of strings.
 func (o *object) list(k string, values []string) {
+	o.array(k, len(values), func(i int) { o.b = wire.AppendString(o.b, values[i]) })
+}
+
+// objects writes an array of n objects; each writes the fields of one.
+func (o *object) objects(k string, n int, each func(i int)) {
+	o.array(k, n, func(i int) {
+		o.b = append(o.b, '{')
+		each(i)
+		o.end()
+	})
+}
+
+// array writes an array of n values; each writes one.
+func (o *object) array(k string, n int, each func(i int)) {
 	o.key(k)
 	o.b = append(o.b, '[')
-	for i, v := range values {
+	for i := range n {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = wire.AppendString(o.b, v)
+		each(i)
 	}
 	o.b = append(o.b, ']')
 }

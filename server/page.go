@@ -4,29 +4,18 @@ import "github.com/belfry-dev/belfry/job"
 
 // page writes a part of a job's output. What says nothing is absent.
 func (o *object) page(p *job.Page, sel job.Sel) {
-	o.key("events")
-	o.b = append(o.b, '[')
-	for i := range p.Lines {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.event(&p.Lines[i])
-	}
-	o.b = append(o.b, ']')
+	o.objects("events", len(p.Lines), func(i int) {
+		l := &p.Lines[i]
+		o.count("seq", l.Seq)
+		o.str("stream", l.Kind.String())
+		o.line(l)
+	})
 	o.count("next_cursor", p.Next)
 	if p.Truncated {
 		o.flag("truncated", true)
 	}
 	o.loss(p, sel)
 	o.pending(p)
-}
-
-func (o *object) event(l *job.Line) {
-	o.b = append(o.b, '{')
-	o.count("seq", l.Seq)
-	o.str("stream", l.Kind.String())
-	o.line(l)
-	o.end()
 }
 
 // line writes what a line says.

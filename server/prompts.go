@@ -70,19 +70,12 @@ func promptList() string {
 		o.str("title", p.title)
 		o.str("description", p.description)
 		if len(p.arguments) > 0 {
-			o.key("arguments")
-			o.b = append(o.b, '[')
-			for i, a := range p.arguments {
-				if i > 0 {
-					o.b = append(o.b, ',')
-				}
-				o.b = append(o.b, '{')
+			o.objects("arguments", len(p.arguments), func(i int) {
+				a := &p.arguments[i]
 				o.str("name", a.name)
 				o.str("description", a.description)
 				o.flag("required", a.required)
-				o.end()
-			}
-			o.b = append(o.b, ']')
+			})
 		}
 		b = append(b, o.close()...)
 	}

@@ -17,11 +17,7 @@ func (o *object) record(s *job.Snapshot) {
 	o.str("state", string(s.State))
 	o.time("started_at", s.Created)
 	o.timeIf("ended_at", s.Ended)
-	if s.ExitCode != nil {
-		o.num("exit_code", int64(*s.ExitCode))
-	}
-	o.strIf("signal", s.Signal)
-	o.strIf("ended_by", string(s.EndedBy))
+	o.ended(s)
 	if d := s.Diagnostic; d != nil {
 		o.open("diagnostic")
 		o.str("reason", string(d.Reason))
@@ -119,18 +115,10 @@ func (o *object) survivors(list []job.Member) {
 	if len(list) == 0 {
 		return
 	}
-	o.key("survivors")
-	o.b = append(o.b, '[')
-	for i, m := range list {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		o.num("pid", int64(m.PID))
-		o.str("command", m.Command)
-		o.end()
-	}
-	o.b = append(o.b, ']')
+	o.objects("survivors", len(list), func(i int) {
+		o.num("pid", int64(list[i].PID))
+		o.str("command", list[i].Command)
+	})
 }
 
 // process writes what status adds: which process leads the tree, and what
@@ -191,10 +179,15 @@ func (o *object) entry(s *job.Snapshot) {
 	if s.QueuePosition > 0 {
 		o.num("queue_position", int64(s.QueuePosition))
 	}
+	o.ended(s)
+	o.timeIf("ended_at", s.Ended)
+}
+
+// ended writes what ended a job, as far as it has ended.
+func (o *object) ended(s *job.Snapshot) {
 	if s.ExitCode != nil {
 		o.num("exit_code", int64(*s.ExitCode))
 	}
 	o.strIf("signal", s.Signal)
 	o.strIf("ended_by", string(s.EndedBy))
-	o.timeIf("ended_at", s.Ended)
 }

@@ -42,19 +42,8 @@ func (s *Server) list(_ context.Context, c *wire.Call) wire.Result {
 // listReply differs from the other replies: its text is the bare array.
 func listReply(jobs []job.Snapshot, slots int, more bool) wire.Result {
 	o := newObject(64 + 256*len(jobs))
-	o.key("jobs")
-	from := len(o.b)
-	o.b = append(o.b, '[')
-	for i := range jobs {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		o.b = append(o.b, '{')
-		o.entry(&jobs[i])
-		o.end()
-	}
-	o.b = append(o.b, ']')
-	text := string(o.b[from:])
+	o.objects("jobs", len(jobs), func(i int) { o.entry(&jobs[i]) })
+	text := string(o.b[len(`{"jobs":`):])
 	o.num("concurrency_cap", int64(slots))
 	if more {
 		o.flag("truncated", true)
