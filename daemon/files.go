@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,20 +101,9 @@ var errEmptyRecord = errors.New("the PID file is empty")
 // maxSmall is more than any file has that tells of a daemon, in bytes.
 const maxSmall = 1 << 20
 
-// readSmall reads a file that tells of a daemon. What is no regular file is
-// refused: nobody waits for the other end of a pipe in its place.
-func readSmall(path string) ([]byte, error) {
-	f, err := sys.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSmall))
-}
-
 // loadRecord reads a PID file; a bare number, as old versions wrote, is one too.
 func loadRecord(path string) (record, error) {
-	b, err := readSmall(path)
+	b, err := sys.ReadShared(path, maxSmall)
 	if err != nil {
 		return record{}, err
 	}

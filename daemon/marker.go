@@ -49,7 +49,7 @@ func readHold(path string, now time.Time) *Held {
 	}
 	var b []byte
 	if err == nil {
-		b, err = readSmall(path)
+		b, err = sys.ReadShared(path, maxSmall)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // released just now
@@ -97,7 +97,7 @@ func readCooldown(path string, now time.Time) *Cooldown {
 }
 
 func loadCooldown(path string) *Cooldown {
-	b, err := readSmall(path)
+	b, err := sys.ReadShared(path, maxSmall)
 	if err != nil {
 		return nil
 	}

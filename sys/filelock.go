@@ -3,6 +3,7 @@ package sys
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -62,6 +63,17 @@ func OpenShared(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// ReadShared reads a small file, opened by OpenShared, up to so many bytes: what
+// somebody has put in its place may be of any length.
+func ReadShared(path string, most int64) ([]byte, error) {
+	f, err := OpenShared(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // TryShared asks for the lock beside others that share it, and does not wait.

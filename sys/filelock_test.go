@@ -127,3 +127,18 @@ func TestOpenLockRefuses(t *testing.T) {
 		t.Errorf("through a link: %v", err)
 	}
 }
+
+func TestReadShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64]string{3: "tex", 4: "text", 5: "text"} {
+		if b, err := ReadShared(path, most); err != nil || string(b) != want {
+			t.Errorf("up to %d bytes: %q, %v", most, b, err)
+		}
+	}
+	if _, err := ReadShared(filepath.Dir(path), 4); err == nil {
+		t.Error("a directory was read")
+	}
+}

@@ -27,10 +27,7 @@ Exit status:
 	sel := selectOne(cmd)
 	asJSON := switchOption(cmd, "json", "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := sel.read(); err != nil {
-			return err
-		}
-		r, err := a.remote(sel.id)
+		r, err := a.reach(sel)
 		if err != nil {
 			return err
 		}

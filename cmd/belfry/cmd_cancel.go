@@ -46,10 +46,7 @@ func (a *App) endCommand(hard bool, cmd *cobra.Command) *cobra.Command {
 	cmd.DisableFlagsInUseLine = true
 	sel := selectMany(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := sel.read(); err != nil {
-			return err
-		}
-		r, err := a.remote(sel.id)
+		r, err := a.reach(sel)
 		if err != nil {
 			return err
 		}

@@ -29,10 +29,7 @@ Exit status:
 	sel := selectMany(cmd)
 	asJSON := switchOption(cmd, "json", "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := sel.read(); err != nil {
-			return err
-		}
-		r, err := a.remote(sel.id)
+		r, err := a.reach(sel)
 		if err != nil {
 			return err
 		}

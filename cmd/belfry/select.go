@@ -74,6 +74,14 @@ func readLabels(r *repeated) (map[string]string, error) {
 	return want, nil
 }
 
+// reach checks what was given and opens the registry in which to look for it.
+func (a *App) reach(s *selection) (runner.Remote, error) {
+	if err := s.read(); err != nil {
+		return runner.Remote{}, err
+	}
+	return a.remote(s.id)
+}
+
 // remote opens the registry that the environment names.
 func (a *App) remote(id string) (runner.Remote, error) {
 	dir, err := registry.Dir(a.Env)

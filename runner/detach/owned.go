@@ -36,7 +36,7 @@ func (h *owned) ID() string { return h.id }
 func (h *owned) endpoint() (string, error) {
 	var s supervisor
 	path := filepath.Join(h.dir, supervisorName)
-	data, err := readSmall(path)
+	data, err := sys.ReadShared(path, maxSmall)
 	if err == nil {
 		err = json.Unmarshal(data, &s)
 	}

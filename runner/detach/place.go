@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -226,7 +225,7 @@ func (p *Place) freeLocked(id string, has func(dir string) bool) (free []string)
 // isFree reports whether the server that had a job is gone.
 func (p *Place) isFree(dir string) bool {
 	path := filepath.Join(dir, ownerName)
-	name, err := readSmall(path)
+	name, err := sys.ReadShared(path, maxSmall)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return true
@@ -292,19 +291,8 @@ func (p *Place) clearOwners() {
 	}
 }
 
-// maxSmall is more than any file that readSmall reads has, in bytes.
+// maxSmall is more than any file beside a journal has but the order, in bytes.
 const maxSmall = 64 << 10
-
-// readSmall reads a file beside a journal. Whatever is there in its place, it
-// returns.
-func readSmall(path string) ([]byte, error) {
-	f, err := sys.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSmall))
-}
 
 // writeWhole writes a small file beside a journal; see sys.WriteWhole.
 func writeWhole(path string, data []byte) error {

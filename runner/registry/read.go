@@ -2,7 +2,6 @@ package registry
 
 import (
 	"errors"
-	"io"
 
 	"github.com/belfry-dev/belfry/sys"
 )
@@ -12,12 +11,7 @@ var errTooLongFile = errors.New("the file is longer than a record")
 // readBounded reads a file of at most MaxRecord bytes. A longer one is not read
 // to its end (errTooLongFile).
 func readBounded(path string) ([]byte, error) {
-	f, err := sys.OpenShared(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxRecord+1))
+	data, err := sys.ReadShared(path, MaxRecord+1)
 	if err == nil && len(data) > MaxRecord {
 		err = errTooLongFile
 	}
