@@ -19,26 +19,8 @@ type programFacts struct{ program darwin.Program }
 // a goroutine that waits alone for a file system that does not answer, and
 // gives texts that exec's error numbers cannot.
 func preflight(ctx context.Context, sp *Spec) (programFacts, error) {
-	type answer struct {
-		facts programFacts
-		err   error
-	}
-	ch := make(chan answer, 1)
 	dir, path, approved := sp.Dir, sp.Path, sp.Approved
-	go func() {
-		facts, err := look(dir, path, approved)
-		ch <- answer{facts, err}
-	}()
-	timer := time.NewTimer(preflightLimit)
-	defer timer.Stop()
-	select {
-	case a := <-ch:
-		return a.facts, a.err
-	case <-timer.C:
-		return programFacts{}, startTimeout(path, preflightLimit)
-	case <-ctx.Done():
-		return programFacts{}, ctx.Err()
-	}
+	return promptly(ctx, path, preflightLimit, func() (programFacts, error) { return look(dir, path, approved) })
 }
 
 func look(dir, path string, approved FileStamp) (programFacts, error) {

@@ -43,25 +43,7 @@ func (f *programFacts) notRunnable() string { return f.program.Refusal() }
 // for a file system here waits alone; between clone and exec it would stop
 // the whole process at the next garbage collection.
 func preflight(ctx context.Context, sp *Spec) (programFacts, error) {
-	type answer struct {
-		facts programFacts
-		err   error
-	}
-	ch := make(chan answer, 1)
-	go func() {
-		facts, err := look(sp)
-		ch <- answer{facts, err}
-	}()
-	timer := time.NewTimer(preflightLimit)
-	defer timer.Stop()
-	select {
-	case a := <-ch:
-		return a.facts, a.err
-	case <-timer.C:
-		return programFacts{}, startTimeout(sp.Path, preflightLimit)
-	case <-ctx.Done():
-		return programFacts{}, ctx.Err()
-	}
+	return promptly(ctx, sp.Path, preflightLimit, func() (programFacts, error) { return look(sp) })
 }
 
 func look(sp *Spec) (programFacts, error) {

@@ -15,39 +15,28 @@ import (
 // lookLimit bounds what a file system may take to answer before a start.
 const lookLimit = 2 * time.Second
 
-// look tells, within lookLimit, why a program cannot be started: its directory
-// and its file are touched in a goroutine that waits alone for a file system
-// that does not answer.
+// look tells, within lookLimit, why a program cannot be started.
 func look(ctx context.Context, sp *Spec) error {
-	answer := make(chan error, 1)
 	dir, path := sp.Dir, sp.Path
-	go func() {
-		fi, err := os.Stat(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			answer <- &StartError{Code: CodeCwdMissing, Path: dir, Detail: "no such directory", Err: err}
-		case err != nil:
-			answer <- &StartError{Code: CodePermissionDenied, Path: dir, Detail: errnoText(err), Err: err}
-		case !fi.IsDir():
-			answer <- &StartError{Code: CodeCwdNotDirectory, Path: dir, Detail: "is not a directory"}
-		default:
-			if err := checkProgram(path); err != nil {
-				answer <- err
-			} else {
-				answer <- nil
-			}
-		}
-	}()
-	timer := time.NewTimer(lookLimit)
-	defer timer.Stop()
-	select {
-	case err := <-answer:
-		return err
-	case <-timer.C:
-		return startTimeout(path, lookLimit)
-	case <-ctx.Done():
-		return ctx.Err()
+	_, err := promptly(ctx, path, lookLimit, func() (struct{}, error) { return struct{}{}, lookAt(dir, path) })
+	return err
+}
+
+// lookAt touches the directory and the program's file.
+func lookAt(dir, path string) error {
+	fi, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &StartError{Code: CodeCwdMissing, Path: dir, Detail: "no such directory", Err: err}
+	case err != nil:
+		return &StartError{Code: CodePermissionDenied, Path: dir, Detail: errnoText(err), Err: err}
+	case !fi.IsDir():
+		return &StartError{Code: CodeCwdNotDirectory, Path: dir, Detail: "is not a directory"}
 	}
+	if err := checkProgram(path); err != nil {
+		return err
+	}
+	return nil
 }
 
 func startTimeout(path string, limit time.Duration) *StartError {
