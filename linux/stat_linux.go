@@ -27,6 +27,48 @@ func ReadStat(root string, pid int) (Stat, error) {
 	return ParseStat(b)
 }
 
+// HeldStat is the stat of one process, held open: to read it again takes no walk
+// through /proc, and it never is that of another with the same number.
+type HeldStat struct {
+	fd   int
+	path string
+}
+
+// HoldStat opens the stat of the process that has this number and start time,
+// ESRCH when there is none. Close gives it back.
+func HoldStat(pid int, start uint64) (*HeldStat, error) {
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	fd, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	h := &HeldStat{fd, path}
+	st, err := h.Read()
+	if err == nil && st.Start != start {
+		err = unix.ESRCH
+	}
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// Read reads it as it is now. That of a process that was reaped gives an error
+// that wraps ESRCH.
+func (h *HeldStat) Read() (Stat, error) {
+	room := statRooms.Get().(*[1024]byte)
+	defer statRooms.Put(room)
+	n, err := eintr(func() (int, error) { return unix.Pread(h.fd, room[:], 0) })
+	if err != nil {
+		return Stat{}, &os.PathError{Op: "read", Path: h.path, Err: err}
+	}
+	return ParseStat(room[:n])
+}
+
+// Close gives the descriptor back; nothing may be reading.
+func (h *HeldStat) Close() { unix.Close(h.fd) }
+
 // readOnce reads a file that the kernel makes as a whole (single_open) and that
 // fits: what it gives is all there is.
 func readOnce(fd int, path string, b []byte) ([]byte, error) {

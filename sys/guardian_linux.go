@@ -29,6 +29,7 @@ type guardian struct {
 	armed     bool
 	self      kin             // the live guardian, while armed
 	watch     *linux.Pollable // its pidfd, nil before the first is armed and after each
+	stat      *linux.HeldStat // nil when watch is
 	handsOn   bool            // its end is not that of the watch
 	onItsWay  chan struct{}   // closed once the first one's process is there
 	beginning sync.Once
@@ -77,20 +78,21 @@ var errGuardianEnded = errors.New("the guardian has just ended")
 // isArmed tells whether a live guardian watches now, and else why not.
 func (g *guardian) isArmed() (bool, error) {
 	g.mu.Lock()
-	armed, self, watch, handsOn, err := g.armed, g.self, g.watch, g.handsOn, g.err
-	g.mu.Unlock()
-	if !armed {
-		return false, err
+	defer g.mu.Unlock()
+	if !g.armed {
+		return false, g.err
 	}
 	over := true
-	if watch != nil {
-		_ = watch.Use(func(fd int) { over = linux.PidfdExited(fd) })
+	if g.watch != nil {
+		_ = g.watch.Use(func(fd int) { over = linux.PidfdExited(fd) })
 	}
-	if over && !handsOn {
+	if over && !g.handsOn {
 		return false, errGuardianEnded
 	}
-	if st, err := linux.ReadStat("/proc", self.pid); err == nil && st.Start == self.start && st.Stopped() {
-		return false, errStopped
+	if g.stat != nil {
+		if st, err := g.stat.Read(); err == nil && st.Stopped() {
+			return false, errStopped
+		}
 	}
 	return true, nil
 }
@@ -152,7 +154,11 @@ func (g *guardian) life() error {
 		return os.ErrClosed
 	}
 	defer g.drop()
-	defer g.unwatch()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.unwatch()
+	}()
 	_ = statusR.SetReadDeadline(time.Now().Add(armLimit)) // a pipe of ours has deadlines
 	handsOn := g.hasty                                    // the first one
 	for ended := "the guardian did not start: "; ; ended, handsOn = "the guardian ended: ", false {
@@ -182,13 +188,15 @@ func (g *guardian) arm(self kin, handsOn bool, status *os.File) error {
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	before := g.watch
-	g.watch, g.handsOn = watch, handsOn
-	g.mu.Unlock()
-	if before != nil {
-		before.Close()
+	stat, err := linux.HoldStat(self.pid, self.start)
+	if err != nil {
+		watch.Close()
+		return err
 	}
+	g.mu.Lock()
+	g.unwatch()
+	g.watch, g.stat, g.handsOn = watch, stat, handsOn
+	g.mu.Unlock()
 	g.decide(self, nil)
 	_ = status.SetReadDeadline(time.Time{})
 	next := time.Duration(0)
@@ -208,13 +216,12 @@ func (g *guardian) arm(self kin, handsOn bool, status *os.File) error {
 	return nil
 }
 
-// unwatch ends the watch of the last guardian.
+// unwatch ends the watch of the last guardian. It is called with mu held.
 func (g *guardian) unwatch() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.watch != nil {
 		g.watch.Close()
-		g.watch = nil
+		g.stat.Close()
+		g.watch, g.stat = nil, nil
 	}
 }
 
