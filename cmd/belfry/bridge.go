@@ -62,7 +62,7 @@ func (a *App) bridge(ctx context.Context, scope, policyFlag string, detach bool)
 		a.logf("%v; requests are refused until there is one", err)
 	}
 	err = daemon.Proxy(ctx, config, daemon.ProxyOptions{
-		Stdin: a.Stdin, Stdout: a.Stdout, Start: !inside, Role: "mcp", Meta: around, Resend: mayRepeat,
+		Stdin: a.requests(), Stdout: a.Stdout, Start: !inside, Role: "mcp", Meta: around, Resend: mayRepeat,
 	})
 	if ctx.Err() != nil {
 		return nil // a signal asked for the end

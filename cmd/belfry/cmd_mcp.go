@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/belfry-dev/belfry/job"
 	"github.com/belfry-dev/belfry/runner/desk"
 	"github.com/belfry-dev/belfry/server"
+	"github.com/belfry-dev/belfry/sys"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -133,7 +135,7 @@ func (a *App) mcp(ctx context.Context, scope, policyFlag string, detached bool) 
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(life.serve, a.Stdin, a.Stdout) }()
+	go func() { served <- srv.Serve(life.serve, a.requests(), a.Stdout) }()
 	// The jobs end beside the connection and not after it: a client that does
 	// not read must not keep them alive.
 	<-ended
@@ -157,6 +159,14 @@ func (a *App) mcp(ctx context.Context, scope, policyFlag string, detached bool) 
 		return fmt.Errorf("serve: %w", failed)
 	}
 	return nil
+}
+
+// requests is what a client's requests are read from.
+func (a *App) requests() io.Reader {
+	if in, ok := a.Stdin.(*os.File); ok {
+		return sys.OwnPipe(in)
+	}
+	return a.Stdin
 }
 
 // logf writes one line of talk to stderr.
