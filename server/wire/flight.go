@@ -123,6 +123,13 @@ func (t *flights) wait(f *flight) {
 	}
 }
 
+// crowd tells whether more than one handler is at work.
+func (t *flights) crowd() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running-t.waiting > 1
+}
+
 // drain ends the listens. It returns a channel that closes when all handlers
 // that still run only wait, and one that closes when none runs.
 func (t *flights) drain() (quiet, empty <-chan struct{}) {

@@ -81,10 +81,10 @@ func (f *Front) ServeConn(ctx context.Context, in io.Reader, out io.Writer, o Co
 	defer stop(ErrClosed)
 	c := &Conn{
 		front: f, o: o, ctx: handlers, done: make(chan struct{}),
-		out:     newOutbox(out, f.o.WriteTimeout, f.firstReply),
 		flights: flights{byKey: map[string]*flight{}},
 		workers: workers{next: make(chan func())},
 	}
+	c.out = newOutbox(out, f.o.WriteTimeout, f.firstReply, c.flights.crowd)
 	go c.out.run()
 	over := make(chan struct{}) // nothing more is to be read
 	input := make(chan error, 1)

@@ -30,6 +30,7 @@ type outbox struct {
 	out     io.Writer
 	timeout time.Duration // of one Write; 0: none
 	first   func()        // after the first Write; may be nil
+	others  func() bool   // more than one handler is at work
 
 	mu     sync.Mutex
 	queue  []*[]byte
@@ -48,9 +49,9 @@ type outbox struct {
 	writes atomic.Uint64 // finished Writes, to tell a slow client from a stopped one
 }
 
-func newOutbox(out io.Writer, timeout time.Duration, first func()) *outbox {
+func newOutbox(out io.Writer, timeout time.Duration, first func(), others func() bool) *outbox {
 	return &outbox{
-		out: out, timeout: timeout, first: first,
+		out: out, timeout: timeout, first: first, others: others,
 		wake:   make(chan struct{}, 1),
 		freed:  make(chan struct{}, 1),
 		failed: make(chan struct{}), stalled: make(chan struct{}),
@@ -152,9 +153,12 @@ func (o *outbox) run() {
 				return
 			}
 			<-o.wake
-			// Handlers that are about to answer get to put their lines beside
-			// this one, and one Write carries them all.
-			runtime.Gosched()
+			if o.others() {
+				// Handlers that are about to answer get to put their lines beside
+				// this one, and one Write carries them all. Where there is none
+				// it would only wake another thread.
+				runtime.Gosched()
+			}
 			continue
 		}
 		for i := 0; i < len(batch); {
