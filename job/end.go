@@ -9,17 +9,19 @@ import (
 // end brings a tree that is over into the record: drain, outcome, release, in
 // the contract's order, then what may still come.
 func (j *Job) end(t *teardown, proved bool) {
-	drained := j.drain(t)
+	// Asked before the drain: meanwhile the pumps come to their ends by themselves.
+	guarantee := guaranteeOf(t.tree.Guarantee())
 	usage, evidence := t.tree.Usage(), t.tree.Evidence()
 	to, set := t.outcome()
 	if proved {
 		_ = t.tree.Release() // Best effort: what remains is an empty directory.
 	}
+	drained := j.drain(t)
 	survivors := membersOf(t.report.Survivors)
 	j.finish(to, time.Now(), func(r *Snapshot) {
 		set(r)
 		r.KillConfirmed = ptr(proved)
-		r.Guarantee = guaranteeOf(t.tree.Guarantee())
+		r.Guarantee = guarantee
 		r.Usage = &Usage{CPU: usage.CPU, PeakMemory: usage.PeakMemory, IORead: usage.IORead,
 			IOWrite: usage.IOWrite, PeakProcesses: usage.PeakProcesses}
 		if len(r.Limits) > 0 {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"github.com/belfry-dev/belfry/sys"
@@ -90,15 +89,15 @@ func (s *Store) prepare(ctx context.Context, sp *Spec) (plan, *refusal) {
 		plan plan
 		no   *refusal
 	}
-	bound := time.NewTimer(checkBound)
-	defer bound.Stop()
+	wait := s.checking.begin()
+	defer s.checking.end(wait)
 	late := func() (plan, *refusal) {
 		return plan{}, spawnRefusal(sys.CodeStartTimeout,
 			"%s: the file system did not answer within %v; nothing was started", sp.Command[0], checkBound)
 	}
 	select {
 	case s.checks <- struct{}{}:
-	case <-bound.C:
+	case <-wait.late:
 		return late()
 	case <-ctx.Done():
 		return late()
@@ -112,7 +111,7 @@ func (s *Store) prepare(ctx context.Context, sp *Spec) (plan, *refusal) {
 	select {
 	case a := <-done:
 		return a.plan, a.no
-	case <-bound.C:
+	case <-wait.late:
 		return late()
 	}
 }

@@ -13,10 +13,11 @@ import (
 
 // Store admits, runs and remembers jobs.
 type Store struct {
-	cfg    Config
-	own    *Origin       // of jobs that name none
-	checks chan struct{} // places for file-system checks under way
-	bus    bus
+	cfg                Config
+	own                *Origin       // of jobs that name none
+	checks             chan struct{} // places for file-system checks under way
+	checking, spawning *bounds
+	bus                bus
 
 	mu       sync.Mutex
 	jobs     map[string]*list.Element // of entry in order
@@ -55,7 +56,8 @@ func NewStore(c Config) (*Store, error) {
 	}
 	s := &Store{
 		cfg: c, own: &Origin{Dir: dir, Base: c.Base, Roots: c.Roots, Policy: c.Policy},
-		checks: make(chan struct{}, maxChecks),
+		checks:   make(chan struct{}, maxChecks),
+		checking: newBounds(checkBound), spawning: newBounds(spawnVerdict),
 		jobs:   map[string]*list.Element{},
 		order:  list.New(),
 		closed: make(chan struct{}), past: make(chan struct{}),
@@ -119,11 +121,11 @@ func (s *Store) Run(ctx context.Context, sp Spec) (*Job, error) {
 	}
 	s.bus.publish(Event{EventCreated, j})
 	if started {
-		verdict := time.NewTimer(spawnVerdict)
-		defer verdict.Stop()
+		wait := s.spawning.begin()
+		defer s.spawning.end(wait)
 		select {
 		case <-j.spawned:
-		case <-verdict.C:
+		case <-wait.late:
 		case <-ctx.Done():
 		}
 	}
