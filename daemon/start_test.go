@@ -83,46 +83,6 @@ func TestManyStarters(t *testing.T) {
 	})
 }
 
-// Starters go on while their daemon is killed again and again.
-func TestKillStorm(t *testing.T) {
-	onBoth(t, func(t *testing.T, p play) {
-		ctx := ctxOf(t)
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		pids := make(chan int, 1)
-		for range 6 {
-			wg.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					info, err := New(p.config()).EnsureRunning(ctx)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					select {
-					case pids <- info.PID:
-					default:
-					}
-				}
-			})
-		}
-		for range 10 {
-			if id, err := sys.Identify(<-pids); err == nil {
-				if err := sys.EndProcess(ctx, id); err != nil && !errors.Is(err, sys.ErrNoProcess) {
-					t.Error(err)
-				}
-			}
-		}
-		close(stop)
-		wg.Wait()
-		ensured(t, New(p.config()))
-	})
-}
-
 func TestChildThatExits(t *testing.T) {
 	onBoth(t, func(t *testing.T, p play) {
 		p.Before = "exit"
