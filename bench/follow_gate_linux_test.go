@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/belfry-dev/belfry/job"
 	"github.com/belfry-dev/belfry/ring"
-	"github.com/belfry-dev/belfry/sys"
 	"github.com/belfry-dev/belfry/sys/systest"
 )
 
@@ -126,27 +124,14 @@ func TestFollowGate(t *testing.T) {
 // storeFor is a store that may run one program, with c's limits.
 func storeFor(tb testing.TB, program string, c job.Config) *job.Store {
 	tb.Helper()
-	policy := filepath.Join(tb.TempDir(), "policy.json")
-	if err := os.WriteFile(policy, []byte(`{"allow":[`+strconv.Quote(program)+`]}`), 0o600); err != nil {
-		tb.Fatal(err)
-	}
 	o := systest.Options()
 	o.ThreadsLast = true // as belfry says of itself
-	h, err := sys.NewHost(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c.Launcher, c.Policy, c.Dir = h, job.PolicyFile{Path: policy, Origin: "the bench"}, "/"
+	c.Launcher, c.Policy, c.Dir = systest.Host(tb, o), job.PolicyFile{Path: systest.Policy(tb, program), Origin: "the bench"}, "/"
 	s, err := job.NewStore(c)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		s.Close(context.Background())
-		if err := h.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { s.Close(context.Background()) })
 	return s
 }
 

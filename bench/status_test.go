@@ -2,11 +2,8 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,28 +19,12 @@ import (
 func statusServer(tb testing.TB, helper string, args ...string) (serve func(io.Reader, io.Writer) error, id string) {
 	tb.Helper()
 	path, argv, _ := systest.Command(helper, args...)
-	policy := filepath.Join(tb.TempDir(), "policy.json")
-	text, err := json.Marshal(map[string][]string{"allow": {path}})
-	if err == nil {
-		err = os.WriteFile(policy, text, 0o600)
-	}
+	store, err := job.NewStore(job.Config{Launcher: systest.Host(tb, sys.HostOptions{}),
+		Policy: job.PolicyFile{Path: systest.Policy(tb, path), Origin: "BELFRY_POLICY_FILE"}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	host, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	store, err := job.NewStore(job.Config{Launcher: host, Policy: job.PolicyFile{Path: policy, Origin: "BELFRY_POLICY_FILE"}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		store.Close(context.Background())
-		if err := host.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { store.Close(context.Background()) })
 	j, err := store.Run(context.Background(), job.Spec{Command: argv})
 	if err != nil {
 		tb.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/belfry-dev/belfry/job"
@@ -19,32 +18,15 @@ func TestMain(m *testing.M) { systest.Main(m) }
 // binary are allowed.
 func real(t *testing.T) *theatre {
 	t.Helper()
-	host, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	path, _, _ := systest.Command("sleep")
-	policy := filepath.Join(t.TempDir(), "policy.json")
-	text, err := json.Marshal(map[string][]string{"allow": {path}})
-	if err == nil {
-		err = os.WriteFile(policy, text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	store, err := job.NewStore(job.Config{
-		Launcher: host, Policy: job.PolicyFile{Path: policy, Origin: "BELFRY_POLICY_FILE"},
+		Launcher: systest.Host(t, sys.HostOptions{}), Policy: job.PolicyFile{Path: systest.Policy(t, path), Origin: "BELFRY_POLICY_FILE"},
 		Base: job.Base{Path: os.Getenv("PATH"), Home: os.Getenv("HOME"), System: []string{"SystemRoot=" + os.Getenv("SystemRoot")}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		store.Close(context.Background())
-		if err := host.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { store.Close(context.Background()) })
 	srv, err := New(store, Options{Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)

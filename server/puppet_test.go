@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/belfry-dev/belfry/job"
 	"github.com/belfry-dev/belfry/sys"
+	"github.com/belfry-dev/belfry/sys/systest"
 )
 
 // puppet is a tree without processes, moved by a test: it prints through real
@@ -136,14 +136,11 @@ func newTheatre(t testing.TB, play func(p *puppet, sp sys.Spec), edit func(c *jo
 	t.Helper()
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "tool.exe")
-	policy := filepath.Join(dir, "policy.json")
-	for name, text := range map[string]string{tool: "", policy: fmt.Sprintf(`{"allow":[%q]}`, tool)} {
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(tool, nil, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	st := &stage{play: play}
-	c := job.Config{Launcher: st, Dir: dir, Policy: job.PolicyFile{Path: policy, Origin: "BELFRY_POLICY_FILE"}}
+	c := job.Config{Launcher: st, Dir: dir, Policy: job.PolicyFile{Path: systest.Policy(t, tool), Origin: "BELFRY_POLICY_FILE"}}
 	if edit != nil {
 		edit(&c)
 	}

@@ -3,27 +3,22 @@ package server
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/belfry-dev/belfry/job"
+	"github.com/belfry-dev/belfry/sys/systest"
 )
 
 // Two clients of one server: each has its own policy and directory, both see
 // all jobs, and only a job that was tied to its client ends with it.
 func TestClientsShareJobs(t *testing.T) {
 	th := newTheatre(t, nil, nil)
-	origin := func(name string, allow string) *job.Origin {
-		dir := t.TempDir()
-		policy := filepath.Join(dir, "policy.json")
-		if err := os.WriteFile(policy, fmt.Appendf(nil, `{"allow":[%s]}`, allow), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return &job.Origin{Client: name, Dir: dir, Policy: job.PolicyFile{Path: policy, Origin: name + "'s file"}}
+	origin := func(name string, allow ...string) *job.Origin {
+		policy := job.PolicyFile{Path: systest.Policy(t, allow...), Origin: name + "'s file"}
+		return &job.Origin{Client: name, Dir: t.TempDir(), Policy: policy}
 	}
-	a := connectAs(t, th.Server, Client{Origin: origin("north", fmt.Sprintf("%q", th.tool))})
-	b := connectAs(t, th.Server, Client{Origin: origin("south", "")})
+	a := connectAs(t, th.Server, Client{Origin: origin("north", th.tool)})
+	b := connectAs(t, th.Server, Client{Origin: origin("south")})
 
 	b.post("1", "run", fmt.Sprintf(`{"command":[%q]}`, th.tool))
 	if m, text := b.content(b.reply("1")); m["state"] != "failed" || m["client"] != "south" {

@@ -27,17 +27,7 @@ var everyRung = []sys.Mechanism{sys.PIDNamespace, sys.CgroupV2, sys.Subreaper, s
 // newHost gives a host whose control groups the leak check sees.
 func newHost(t testing.TB, m sys.Mechanism) sys.Host {
 	t.Helper()
-	o := sys.HostOptions{Parent: parentOfTests(), Mechanism: m}
-	h, err := sys.NewHost(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("close host: %v", err)
-		}
-	})
-	return h
+	return systest.Host(t, sys.HostOptions{Parent: parentOfTests(), Mechanism: m})
 }
 
 // needs skips where the host cannot do the mechanism, and says why.

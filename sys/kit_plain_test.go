@@ -32,16 +32,7 @@ type running struct {
 
 func host(t *testing.T) sys.Host {
 	t.Helper()
-	h, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("close the host: %v", err)
-		}
-	})
-	return h
+	return systest.Host(t, sys.HostOptions{})
 }
 
 func launch(t *testing.T, h sys.Host, sp sys.Spec) *running {

@@ -40,15 +40,7 @@ func hog(args []string) int {
 // says why.
 func limited(t *testing.T, name sys.LimitName) sys.Host {
 	t.Helper()
-	h, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h := systest.Host(t, sys.HostOptions{})
 	for _, r := range h.Probe(t.Context()).Limits {
 		if r.Limit == name && !r.Enforced {
 			systest.Spare("hog")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belfry-dev/belfry/linux"
 	"github.com/belfry-dev/belfry/sys"
+	"github.com/belfry-dev/belfry/sys/systest"
 )
 
 // fewFiles lowers the limit of descriptors for the test and gives a function
@@ -59,16 +60,7 @@ func TestShortageNeverWeakens(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			needs(t, newHost(t, m), m)
 			shortageOn(t, m, func() sys.Host {
-				h, err := sys.NewHost(sys.HostOptions{Parent: parent})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := h.Close(); err != nil {
-						t.Errorf("close host: %v", err)
-					}
-				})
-				return h
+				return systest.Host(t, sys.HostOptions{Parent: parent})
 			})
 		})
 	}
@@ -124,15 +116,7 @@ func TestHomeAfterShortage(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	h, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	h := systest.Host(t, sys.HostOptions{})
 	free := fewFiles(t)(0)
 	dir, err := sys.HomeOf(h)
 	free()
@@ -213,15 +197,7 @@ func TestFrozenFromAbove(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	h, err := sys.NewHost(sys.HostOptions{Parent: above})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h := systest.Host(t, sys.HostOptions{Parent: above})
 	null, err := nullFile(t)
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,29 +42,12 @@ func TestMain(m *testing.M) { systest.Main(m) }
 // shop is a store of real jobs.
 func shop(t *testing.T) *job.Store {
 	t.Helper()
-	host, err := sys.NewHost(sys.HostOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	path, _, _ := systest.Command("exit")
-	policy := filepath.Join(t.TempDir(), "policy.json")
-	text, err := json.Marshal(map[string][]string{"allow": {path}})
-	if err == nil {
-		err = os.WriteFile(policy, text, 0o600)
-	}
+	s, err := job.NewStore(job.Config{Launcher: systest.Host(t, sys.HostOptions{}), Policy: job.PolicyFile{Path: systest.Policy(t, path)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := job.NewStore(job.Config{Launcher: host, Policy: job.PolicyFile{Path: policy}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.Close(context.Background())
-		if err := host.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { s.Close(context.Background()) })
 	return s
 }
 
