@@ -1,6 +1,7 @@
 package darwin
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,9 @@ func Peer(fd int) (pid, uid int, err error) {
 		return 0, 0, fmt.Errorf("read LOCAL_PEERCRED: %w", err)
 	}
 	pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEEREPID)
+	if errors.Is(err, unix.ENOTCONN) {
+		pid, err = 0, nil
+	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("read LOCAL_PEEREPID: %w", err)
 	}

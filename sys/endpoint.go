@@ -50,12 +50,16 @@ func ListenTemp() (*Endpoint, error) { return listenTemp() }
 // Name is the address to dial.
 func (e *Endpoint) Name() string { return e.name }
 
-// Accept waits for a connection. Peers of other users are turned away and not
-// reported. The error wraps net.ErrClosed after Close.
+// errNotIdentified: the kernel does not say who a peer is.
+var errNotIdentified = errors.New("the peer cannot be identified")
+
+// Accept waits for a connection. Peers of other users, and those that cannot be
+// identified, are turned away and not reported: one bad connection keeps nobody
+// else from being served. The error wraps net.ErrClosed after Close.
 func (e *Endpoint) Accept() (net.Conn, Peer, error) {
 	for {
 		c, p, err := e.l.accept()
-		if errors.Is(err, ErrStranger) {
+		if errors.Is(err, ErrStranger) || errors.Is(err, errNotIdentified) {
 			continue
 		}
 		return c, p, err

@@ -162,7 +162,7 @@ func askPeer(c *net.UnixConn, anybody bool) (Peer, error) {
 	case errors.Is(peerErr, ErrUnsupported):
 		return Peer{}, nil // the directory alone keeps others out
 	case peerErr != nil:
-		return Peer{}, fmt.Errorf("identify peer: %w", peerErr)
+		return Peer{}, fmt.Errorf("%w: %w", errNotIdentified, peerErr)
 	case uid != os.Geteuid() && uid != 0 && !anybody:
 		return Peer{}, fmt.Errorf("%w (uid %d)", ErrStranger, uid)
 	}

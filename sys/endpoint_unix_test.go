@@ -5,6 +5,7 @@ package sys
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -165,3 +166,38 @@ func TestRemoveTempEndpoint(t *testing.T) {
 }
 
 func pidText() string { return strconv.Itoa(os.Getpid()) }
+
+// Whoever hangs up at once is served as anybody is, and keeps nobody away.
+func TestEndpointHangUp(t *testing.T) {
+	e, err := ListenTemp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for range 3 {
+		c, err := net.Dial("unix", e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	client, err := net.Dial("unix", e.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Write([]byte("!")); err != nil {
+		t.Fatal(err)
+	}
+	for tries := 1; ; tries++ {
+		c, _, err := e.Accept()
+		if err != nil {
+			t.Fatalf("accept %d: %v", tries, err)
+		}
+		n, _ := c.Read(make([]byte, 1))
+		c.Close()
+		if n == 1 {
+			return
+		}
+	}
+}
