@@ -33,18 +33,18 @@ var (
 // that was started for it.
 func Break(group, member int) (processes int, err error) {
 	_, _, _ = procFreeConsole.Call() // fails where there is none
-	if ok, _, err := procAttachConsole.Call(uintptr(member)); ok == 0 {
+	if ok, _, err := procAttachConsole.Call(uintptr(member)); uint32(ok) == 0 {
 		return 0, fmt.Errorf("AttachConsole of %d: %w: %w", member, ErrNoConsole, err)
 	}
 	var list [1]uint32 // what does not fit is counted all the same
 	n, _, err := procGetConsoleProcessList.Call(uintptr(unsafe.Pointer(&list[0])), uintptr(len(list)))
-	if n == 0 {
+	if uint32(n) == 0 {
 		return 0, os.NewSyscallError("GetConsoleProcessList", err)
 	}
 	if err := xwin.GenerateConsoleCtrlEvent(xwin.CTRL_BREAK_EVENT, uint32(group)); err != nil {
 		return 0, os.NewSyscallError("GenerateConsoleCtrlEvent", err)
 	}
-	return int(n) - 1, nil // without this process
+	return int(uint32(n)) - 1, nil // without this process
 }
 
 // StartDetached starts a program without a console, which inherits no handle.

@@ -86,7 +86,7 @@ func (j *Job) Holds(p *Process) (bool, error) {
 	var in int32
 	err := j.with(func(h xwin.Handle) error {
 		return p.with(func(ph xwin.Handle) error {
-			if r, _, err := procIsProcessInJob.Call(uintptr(ph), uintptr(h), uintptr(unsafe.Pointer(&in))); r == 0 {
+			if r, _, err := procIsProcessInJob.Call(uintptr(ph), uintptr(h), uintptr(unsafe.Pointer(&in))); uint32(r) == 0 {
 				return os.NewSyscallError("IsProcessInJob", err)
 			}
 			return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"unsafe"
 
 	xwin "golang.org/x/sys/windows"
@@ -53,7 +54,7 @@ func PipeBuffered(reader uintptr) (int, error) {
 	var n uint32
 	r, _, err := procPeekNamedPipe.Call(reader, 0, 0, 0, uintptr(unsafe.Pointer(&n)), 0)
 	switch {
-	case r != 0:
+	case uint32(r) != 0:
 		return int(n), nil
 	case errors.Is(err, xwin.ERROR_BROKEN_PIPE):
 		return 0, io.EOF
@@ -61,7 +62,11 @@ func PipeBuffered(reader uintptr) (int, error) {
 	return 0, os.NewSyscallError("PeekNamedPipe", err)
 }
 
-var procPeekNamedPipe = modkernel32.NewProc("PeekNamedPipe")
+var (
+	procPeekNamedPipe       = modkernel32.NewProc("PeekNamedPipe")
+	procReadFile            = modkernel32.NewProc("ReadFile")
+	procGetOverlappedResult = modkernel32.NewProc("GetOverlappedResult")
+)
 
 // ErrPipeEmpty is returned by PipeReadNow when nothing waits.
 var ErrPipeEmpty = errors.New("nothing waits in the pipe")
@@ -88,15 +93,20 @@ func PipeReadNow(reader uintptr, b []byte) (int, error) {
 	// The low bit keeps the completion away from the runtime's port.
 	o := xwin.Overlapped{HEvent: event | 1}
 	var got uint32
-	err = xwin.ReadFile(xwin.Handle(reader), b[:min(len(b), n)], &got, &o)
-	if errors.Is(err, xwin.ERROR_IO_PENDING) {
+	// Both are Proc.Call, by which what the kernel may still write to after the
+	// first returns is nothing on the stack, which moves.
+	ok, _, err := procReadFile.Call(reader, uintptr(unsafe.Pointer(&b[0])), uintptr(min(len(b), n)),
+		uintptr(unsafe.Pointer(&got)), uintptr(unsafe.Pointer(&o)))
+	if uint32(ok) == 0 && errors.Is(err, xwin.ERROR_IO_PENDING) {
 		// The bytes are there and this is the one reader: it is about to end.
-		err = xwin.GetOverlappedResult(xwin.Handle(reader), &o, &got, true)
+		const wait = 1
+		ok, _, err = procGetOverlappedResult.Call(reader, uintptr(unsafe.Pointer(&o)), uintptr(unsafe.Pointer(&got)), wait)
 	}
+	runtime.KeepAlive(b)
 	switch {
-	case errors.Is(err, xwin.ERROR_BROKEN_PIPE):
+	case uint32(ok) == 0 && errors.Is(err, xwin.ERROR_BROKEN_PIPE):
 		return 0, io.EOF
-	case err != nil:
+	case uint32(ok) == 0:
 		return 0, os.NewSyscallError("ReadFile", err)
 	case got == 0:
 		return 0, ErrPipeEmpty // an empty write

@@ -115,7 +115,7 @@ func (p *Port) loop() {
 		var key, pid uintptr
 		ok, _, _ := procGetQueuedCompletionStatus.Call(uintptr(p.h), uintptr(unsafe.Pointer(&message)),
 			uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&pid)), xwin.INFINITE)
-		if ok == 0 || key == keyClose {
+		if uint32(ok) == 0 || key == keyClose {
 			return // a failure here is a closed or invalid port
 		}
 		p.mu.Lock()

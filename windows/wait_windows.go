@@ -59,7 +59,7 @@ func (p *Process) OnExit(f func()) (stop func(), err error) {
 	err = p.with(func(h xwin.Handle) error {
 		r, _, err := procRegisterWait.Call(uintptr(unsafe.Pointer(&wait)), uintptr(h), waitCallback(), token,
 			xwin.INFINITE, onceInWaitThread)
-		if r == 0 {
+		if uint32(r) == 0 {
 			return os.NewSyscallError("RegisterWaitForSingleObject", err)
 		}
 		return nil
