@@ -44,10 +44,20 @@ type Kinfo struct {
 	// does not change it. With PID it is compared for equality, never within a
 	// tolerance.
 	Start uint64
-	// WaitStatus is the status as wait4 would give it; valid for a Zombie.
+	// WaitStatus is p_xstat: see Ended.
 	WaitStatus uint32
 	// Command is the short name, at most 16 bytes, whatever the process made of it.
 	Command string
+}
+
+// tooWide stands in p_xstat for a status that does not fit: newer kernels keep
+// the whole value that was given to exit, of which wait4 gives the lowest byte.
+const tooWide = 0xFFFF
+
+// Ended gives the status of a Zombie as wait4 would; known is false before the
+// end, and where the record does not have it.
+func (k Kinfo) Ended() (status uint32, known bool) {
+	return k.WaitStatus, k.State == Zombie && k.WaitStatus != tooWide
 }
 
 // DecodeKinfo reads one kinfo_proc record. Bytes after the record are ignored.

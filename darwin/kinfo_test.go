@@ -116,3 +116,20 @@ func FuzzDecodeKinfos(f *testing.F) {
 		}
 	})
 }
+
+func TestKinfoEnded(t *testing.T) {
+	for _, c := range []struct {
+		k     Kinfo
+		known bool
+	}{
+		{Kinfo{State: Zombie, WaitStatus: 7 << 8}, true},
+		{Kinfo{State: Zombie, WaitStatus: 9}, true},
+		{Kinfo{State: Zombie, WaitStatus: 0xFF00}, true},  // exit(-1)
+		{Kinfo{State: Zombie, WaitStatus: 0xFFFF}, false}, // exit(256)
+		{Kinfo{State: Running}, false},
+	} {
+		if status, known := c.k.Ended(); known != c.known || status != c.k.WaitStatus {
+			t.Errorf("%+v: %#x %v", c.k, status, known)
+		}
+	}
+}

@@ -68,7 +68,8 @@ func (w *Watcher) Exit(pid int, f func(ExitNote)) (gone bool, err error) {
 	}
 	err = change(w.kq, ev)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
-		// The status is told to the parent only; the end itself to anybody.
+		// The status is told to the parent, and by newer kernels to who may kill
+		// the process; the end itself to anybody.
 		ev.Fflags = unix.NOTE_EXIT
 		err = change(w.kq, ev)
 	}

@@ -3,6 +3,7 @@ package darwin
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"strings"
 )
 
@@ -23,10 +24,11 @@ const (
 type Program struct {
 	Kind        ProgramKind
 	Interpreter string // of a script: the path after "#!"
+	Endless     bool   // of a script: its first line does not end where the kernel looks
 }
 
 // ProgramHead is how many bytes of a file ParseProgram wants: a script's first
-// line is read no further than that (IMG_SHSIZE, bsd/sys/imgact.h).
+// line has to end within them (IMG_SHSIZE, bsd/sys/imgact.h).
 const ProgramHead = 512
 
 // ParseProgram looks at the first bytes of a file.
@@ -35,8 +37,13 @@ func ParseProgram(head []byte) Program {
 	case len(head) == 0:
 		return Program{Kind: ProgramEmpty}
 	case bytes.HasPrefix(head, []byte("#!")):
-		line, _, _ := bytes.Cut(head[2:], []byte("\n"))
-		word := strings.TrimLeft(string(line), " \t")
+		// A comment ends the line, too (exec_shell_imgact, bsd/kern/kern_exec.c).
+		line := head[2:]
+		end := bytes.IndexAny(line, "\n#")
+		if end < 0 {
+			return Program{Kind: ProgramScript, Endless: true}
+		}
+		word := strings.TrimLeft(string(line[:end]), " \t")
 		if i := strings.IndexAny(word, " \t\x00"); i >= 0 {
 			word = word[:i]
 		}
@@ -67,6 +74,9 @@ func (p Program) Refusal() string {
 	case ProgramPE:
 		return "is a program for Windows, not for macOS"
 	case ProgramScript:
+		if p.Endless {
+			return fmt.Sprintf("is a script whose first line does not end within %d bytes", ProgramHead)
+		}
 		return `is a script whose first line names no program after "#!"`
 	case ProgramMachO:
 		return "is a program for another kind of processor"

@@ -14,8 +14,12 @@ func TestParseProgram(t *testing.T) {
 		"#!/bin/sh\nexit 0\n":          {Kind: ProgramScript, Interpreter: "/bin/sh"},
 		"#! \t/usr/bin/env  python3\n": {Kind: ProgramScript, Interpreter: "/usr/bin/env"},
 		"#!/bin/sh\r\nexit\r\n":        {Kind: ProgramScript, Interpreter: "/bin/sh\r"},
-		"#!":                           {Kind: ProgramScript},
-		"#!/no/newline":                {Kind: ProgramScript, Interpreter: "/no/newline"},
+		"#!":                           {Kind: ProgramScript, Endless: true},
+		"#! \n":                        {Kind: ProgramScript},
+		"#!/no/newline":                {Kind: ProgramScript, Endless: true},
+		"#!/bin/sh # of old\n":         {Kind: ProgramScript, Interpreter: "/bin/sh"},
+		"#!/bin/c#\n":                  {Kind: ProgramScript, Interpreter: "/bin/c"},
+		"#!#/bin/sh\n":                 {Kind: ProgramScript},
 	} {
 		got := ParseProgram([]byte(head))
 		if got != want {

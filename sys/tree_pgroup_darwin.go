@@ -116,7 +116,8 @@ func (t *groupTree) statusOfZombie() darwin.ExitNote {
 			break
 		}
 		if k.State == darwin.Zombie {
-			return darwin.ExitNote{WaitStatus: k.WaitStatus, Known: true}
+			status, known := k.Ended()
+			return darwin.ExitNote{WaitStatus: status, Known: known}
 		}
 		time.Sleep(time.Millisecond)
 	}
