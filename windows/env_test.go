@@ -35,10 +35,32 @@ func TestEnvBlock(t *testing.T) {
 	}
 }
 
+// A surrogate without a partner, as the system's own text may hold it, is given
+// back; the two of a pair become one character, other bytes are replaced.
+func TestEnvBlockSurrogates(t *testing.T) {
+	for text, want := range map[string][]uint16{
+		"\xED\xA0\x80":             {0xD800},
+		"\xED\xBF\xBF":             {0xDFFF},
+		"x\xED\xA0\xBDy":           {'x', 0xD83D, 'y'},
+		"\xED\xA0\xBD\xED\xB8\x80": {0xD83D, 0xDE00},
+		"😀":                        {0xD83D, 0xDE00},
+		"\xED\x9F\xBF":             {0xD7FF},
+		"\xED\xA0":                 {0xFFFD, 0xFFFD},
+		"\xED\xA0\x41":             {0xFFFD, 0xFFFD, 'A'},
+		"\xFF\uFFFD":               {0xFFFD, 0xFFFD},
+	} {
+		block, err := EnvBlock([]string{"A=" + text})
+		if want = slices.Concat([]uint16{'A', '='}, want, []uint16{0, 0}); err != nil || !slices.Equal(block, want) {
+			t.Errorf("%q: %#x, %v; want %#x", text, block, err, want)
+		}
+	}
+}
+
 func FuzzEnvBlock(f *testing.F) {
 	f.Add("A=1", "a=2")
 	f.Add("=C:=x", "Z=")
 	f.Add("", "Ä=1")
+	f.Add("A=\xED\xA0\x80", "B=\xED\xA0\xBD\xED\xB8\x80")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		block, err := EnvBlock([]string{a, b})
 		if err != nil {
@@ -50,7 +72,7 @@ func FuzzEnvBlock(f *testing.F) {
 		text := string(utf16.Decode(block))
 		parts := strings.Split(strings.TrimSuffix(text, "\x00\x00"), "\x00")
 		// What is not UTF-8 cannot be told from its replacement.
-		clean := string([]rune(b))
+		clean := string(utf16.Decode(appendUTF16(nil, b)))
 		if !slices.Contains(parts, clean) {
 			t.Fatalf("%q, %q: the last entry is missing in %q", a, b, parts)
 		}

@@ -242,3 +242,18 @@ func TestLimitsReadBack(t *testing.T) {
 		t.Errorf("%d processors", n)
 	}
 }
+
+// A number that is none names nobody, although the system takes it for its
+// neighbour's.
+func TestOpenProcessByItsVeryNumber(t *testing.T) {
+	own, err := OpenProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Close()
+	for _, off := range []int{1, 2, 3, 1 << 32} {
+		if p, err := OpenProcess(os.Getpid() + off); !errors.Is(err, ErrProcessGone) {
+			t.Errorf("%d beside this process: %+v, %v", off, p, err)
+		}
+	}
+}

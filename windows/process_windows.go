@@ -41,7 +41,8 @@ func OpenProcess(pid int) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Ended() {
+	// Of a number the system heeds all but the two lowest bits.
+	if got, err := xwin.GetProcessId(h); err != nil || int(got) != pid || p.Ended() {
 		p.Close()
 		return nil, fmt.Errorf("open process %d: %w", pid, ErrProcessGone)
 	}
