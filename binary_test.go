@@ -39,7 +39,7 @@ var linked = map[string]string{
 	"github.com/spf13/cobra":               "verbs, flags, completions",
 	"github.com/spf13/pflag":               "cobra's flags",
 	"github.com/inconshreveable/mousetrap": "cobra on Windows: started by a double click",
-	"github.com/mitchellh/go-ps":           "the process table off Linux",
+	"github.com/mitchellh/go-ps":           "the process table of Windows and the BSDs",
 	"github.com/Microsoft/go-winio":        "named pipes of Windows with deadlines",
 	"github.com/creack/pty":                "a terminal of a run's own",
 	"github.com/gofrs/flock":               "two changes of one policy lose nothing; the same call on every system",

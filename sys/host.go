@@ -64,7 +64,7 @@ func ReapOrphans() { reapOrphans() }
 //	openTerminal() (*Terminal, error), (*Terminal).sizeFrom(*os.File) error
 //	foreground(*os.File, ID) (func() error, error), ourTerminal(*os.File) bool,
 //	  inOurSession(ID) bool
-//	processes() ([]Process, error)       table_linux.go, else table_gops.go
+//	processes() ([]Process, error)       table_linux.go, table_darwin.go, else table_gops.go
 //	relativesOf(root ID) ([]relative, error)  process_linux.go, else process_other.go
 //	identifyLive(pid int) (ID, error)
 //	startDetached(path string, argv []string, attr *os.ProcAttr) (*os.Process, error)
