@@ -1,10 +1,6 @@
 package job
 
 import (
-	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,69 +9,6 @@ import (
 
 	"github.com/belfry-dev/belfry/sys"
 )
-
-// anyExecutable is a program that the policy of fakeStore allows; no fake
-// runs it.
-func anyExecutable(t *testing.T) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exe
-}
-
-// fakeStore is a store whose every job gets the next of the given trees.
-func fakeStore(t *testing.T, c Config, trees ...*fakeTree) (*Store, Spec) {
-	t.Helper()
-	exe := anyExecutable(t)
-	file := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(file, []byte(`{"allow":["`+filepath.ToSlash(exe)+`"]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	next := 0
-	c.Policy = PolicyFile{Path: file, Origin: "the test"}
-	c.Launcher = fakeLauncher{func(sys.Spec) (sys.Tree, error) {
-		if next == len(trees) {
-			return nil, errors.New("no tree is left")
-		}
-		next++
-		return trees[next-1], nil
-	}}
-	s, err := NewStore(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, Spec{Command: []string{exe}}
-}
-
-func mustRun(t *testing.T, s *Store, sp Spec) *Job {
-	t.Helper()
-	j, err := s.Run(t.Context(), sp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j
-}
-
-func want[T comparable](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
-}
-
-func isTrue(p *bool) bool  { return p != nil && *p }
-func isFalse(p *bool) bool { return p != nil && !*p }
-
-// dies is a tree that goes at once when it gets one of the signals.
-func dies(on ...sys.Signal) func(*fakeTree, sys.Signal) {
-	return func(t *fakeTree, s sys.Signal) {
-		if slices.Contains(on, s) {
-			t.all(0, s)
-		}
-	}
-}
 
 func TestKillSoft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -324,43 +257,6 @@ func TestNoSoftStop(t *testing.T) {
 		want(t, "took", time.Since(start), 0)
 		want(t, "signal", j.Snapshot().Signal, "SIGKILL")
 		s.Close(t.Context())
-	})
-}
-
-func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stubborn, soft := newFakeTree(), newFakeTree()
-		soft.onSignal = dies(sys.SIGTERM)
-		s, sp := fakeStore(t, Config{MaxRunning: ptr(2)}, stubborn, soft)
-		a, b, queued := mustRun(t, s, sp), mustRun(t, s, sp), mustRun(t, s, sp)
-		start := time.Now()
-		s.Close(t.Context())
-		want(t, "took", time.Since(start), 300*time.Millisecond)
-		for j, sig := range map[*Job]string{a: "SIGKILL", b: "SIGTERM", queued: QueueDrained} {
-			r := j.Snapshot()
-			want(t, "state", r.State, Killed)
-			want(t, "signal", r.Signal, sig)
-			want(t, "ended_by", r.EndedBy, ByShutdown)
-		}
-		_, err := s.Run(t.Context(), sp)
-		if re := (*RejectedError)(nil); !errors.As(err, &re) || re.Reason != RejectedClosing {
-			t.Errorf("run after close: %v", err)
-		}
-	})
-}
-
-// The end of its context hastens a close; it abandons nothing.
-func TestCloseHastened(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tree := newFakeTree()
-		s, sp := fakeStore(t, Config{ShutdownGrace: ptr(time.Minute)}, tree)
-		j := mustRun(t, s, sp)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		s.Close(ctx)
-		want(t, "took", time.Since(start), time.Second)
-		want(t, "signal", j.Snapshot().Signal, "SIGKILL")
 	})
 }
 

@@ -2,6 +2,8 @@ package linux
 
 import (
 	"io"
+	"os"
+	"syscall"
 	"testing"
 )
 
@@ -31,5 +33,54 @@ func TestLastWords(t *testing.T) {
 	var b [16]byte
 	if _, _, err := Receive(ours, b[:]); err != io.EOF {
 		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestSocket(t *testing.T) {
+	a, b, err := SocketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer CloseFD(b)
+	self, err := SelfPidfd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer CloseFD(self)
+	if err := Send(a, []byte("one"), self); err != nil {
+		t.Fatal(err)
+	}
+	if err := Send(a, []byte("two")); err != nil {
+		t.Fatal(err)
+	}
+	var buf [8]byte
+	n, files, err := Receive(b, buf[:])
+	if err != nil || string(buf[:n]) != "one" || len(files) != 1 {
+		t.Fatalf("%q %v %v", buf[:n], files, err)
+	}
+	pid, err := PidfdPID(files[0])
+	if err != nil || pid != os.Getpid() {
+		t.Errorf("the passed descriptor is of %d, %v", pid, err)
+	}
+	if flags, _, no := syscall.Syscall(syscall.SYS_FCNTL, uintptr(files[0]), syscall.F_GETFD, 0); no != 0 || flags&syscall.FD_CLOEXEC == 0 {
+		t.Error("it would be inherited")
+	}
+	CloseFD(files[0])
+	if n, files, err := Receive(b, buf[:]); err != nil || string(buf[:n]) != "two" || len(files) != 0 {
+		t.Errorf("%q %v %v", buf[:n], files, err)
+	}
+	if HungUp(b) {
+		t.Error("hung up before the end")
+	}
+	HangUp(a)
+	if _, _, err := Receive(b, buf[:]); err != io.EOF {
+		t.Errorf("after the end: %v", err)
+	}
+	CloseFD(a)
+	if !HungUp(b) {
+		t.Error("the end is not seen")
+	}
+	if err := Send(b, []byte("x")); err != syscall.EPIPE {
+		t.Errorf("to nobody: %v", err)
 	}
 }

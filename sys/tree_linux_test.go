@@ -1,27 +1,16 @@
 package sys_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/belfry-dev/belfry/sys"
-	"github.com/belfry-dev/belfry/sys/systest"
 )
-
-func init() {
-	systest.Register("counters", counters)
-	systest.Register("move-out", moveOut)
-}
 
 // eachRung runs a test on every rung, and on the group rung also as on a
 // kernel that knows no group signal by pidfd.
@@ -78,79 +67,6 @@ func TestExit(t *testing.T) {
 					t.Error("the leader was not reaped")
 				}
 			}
-		}
-	})
-}
-
-// counters is a leader with a child in its group and one in a session of its
-// own; each counts the SIGTERMs that it gets.
-func counters(args []string) int {
-	if len(args) > 0 {
-		return countTerm(args)
-	}
-	path, argv, env := systest.Command("counters", "group")
-	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
-		if attr.Setsid {
-			argv[len(argv)-1] = "session"
-		}
-		if _, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: attr}); err != nil {
-			return 1
-		}
-	}
-	return countTerm([]string{"leader"})
-}
-
-func countTerm(args []string) int {
-	got := make(chan os.Signal, 16)
-	signal.Notify(got, syscall.SIGTERM)
-	fmt.Fprintln(os.Stdout, "ready")
-	n := 0
-	for limit := time.After(time.Minute); ; {
-		select {
-		case <-got:
-			n++
-			limit = time.After(300 * time.Millisecond)
-		case <-limit:
-			fmt.Fprintln(os.Stdout, args[0], n)
-			return 0
-		}
-	}
-}
-
-// TestSignalOnce: a signal reaches each member, stopped ones too, exactly once.
-func TestSignalOnce(t *testing.T) {
-	eachRung(t, func(t *testing.T, h sys.Host) {
-		r := start(t, h, nil, "counters")
-		for range 3 {
-			if got := r.line(t); got != "ready" {
-				t.Fatal(got)
-			}
-		}
-		if list, _ := r.Members(); len(list) != 3 {
-			t.Fatalf("members: %v", list)
-		}
-		if d, err := r.Signal(sys.SIGSTOP); err != nil || d.Sent != 3 {
-			t.Fatalf("stop: %+v %v", d, err)
-		}
-		for deadline := time.Now().Add(hang); !r.Stopped(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the leader does not show as stopped")
-			}
-		}
-		if d, err := r.Signal(sys.SIGTERM); err != nil || d.Sent != 3 {
-			t.Fatalf("term: %+v %v", d, err)
-		}
-		lines := []string{r.line(t), r.line(t), r.line(t)}
-		slices.Sort(lines)
-		if got := strings.Join(lines, ","); got != "group 1,leader 1,session 1" {
-			t.Error(got)
-		}
-		wait(t, "empty", r.Empty())
-		if r.Stopped() {
-			t.Error("an ended leader shows as stopped")
-		}
-		if d, err := r.Signal(sys.SIGTERM); err != nil || d.Sent != 0 {
-			t.Errorf("after the end: %+v %v", d, err)
 		}
 	})
 }
@@ -222,42 +138,6 @@ func openFifo(t *testing.T) {
 	f.Close()
 }
 
-// TestKillGivesUp: a kill is bounded by its context and names who is left.
-func TestKillGivesUp(t *testing.T) {
-	eachRung(t, func(t *testing.T, h sys.Host) {
-		r := start(t, h, nil, "ignore-term")
-		r.line(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		rep, err := r.Kill(ctx)
-		if err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
-		if (err == nil) != (rep.Proof != sys.ProofNone) {
-			t.Errorf("report %+v with error %v", rep, err)
-		}
-		wait(t, "empty", r.Empty()) // it was delivered all the same
-	})
-}
-
-// TestReleaseWhileRunning gives a tree up; nothing of it stays.
-func TestReleaseWhileRunning(t *testing.T) {
-	eachRung(t, func(t *testing.T, h sys.Host) {
-		r := start(t, h, nil, "ignore-term")
-		r.line(t)
-		if err := r.Release(); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(r.Leader().PID, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-			t.Fatal(err)
-		}
-		wait(t, "exited", r.Exited())
-		if _, err := r.Kill(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("kill after release: %v", err)
-		}
-	})
-}
-
 func TestUsage(t *testing.T) {
 	eachRung(t, func(t *testing.T, h sys.Host) {
 		r := program(t, h, "/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done; sleep 60")
@@ -280,41 +160,6 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%+v after the release, before %+v", again, end)
 		}
 	})
-}
-
-// moveOut moves itself into another control group: PATH-OF-CGROUP.PROCS.
-func moveOut(args []string) int {
-	if err := os.WriteFile(args[0], []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
-		fmt.Fprintln(os.Stdout, err)
-		return 1
-	}
-	fmt.Fprintln(os.Stdout, "moved")
-	time.Sleep(time.Minute)
-	return 0
-}
-
-// TestLeaderMovedOut: a leader that left its container is ended all the same,
-// and the guarantee says less from then on.
-func TestLeaderMovedOut(t *testing.T) {
-	h := newHost(t, sys.CgroupV2)
-	needs(t, h, sys.CgroupV2)
-	r := start(t, h, nil, "move-out", filepath.Join(parentOfTests(), "cgroup.procs"))
-	if got := r.line(t); got != "moved" {
-		t.Fatal(got)
-	}
-	if list, c := r.Members(); len(list) != 1 || c != sys.GroupOnly {
-		t.Errorf("members %v, completeness %d", list, c)
-	}
-	if g := r.Guarantee(); g.Kill != sys.ScopeGroup || g.SupervisorDeath != sys.ScopeLeader {
-		t.Errorf("guarantee %+v", g)
-	}
-	rep, err := r.Kill(t.Context())
-	if err != nil || rep.Proof != sys.ProofGroupScan {
-		t.Errorf("%+v %v", rep, err)
-	}
-	if e := r.Exit(); e.Signal != sys.SIGKILL {
-		t.Errorf("%+v", e)
-	}
 }
 
 func TestInnerGroupsRemoved(t *testing.T) {
@@ -372,30 +217,4 @@ func TestNested(t *testing.T) {
 			t.Errorf("%s is still there: %v", dir, err)
 		}
 	}
-}
-
-// TestKillFindsByAncestry: the process-group rung reaches a child in a session
-// of its own as long as its parent lives.
-func TestKillFindsByAncestry(t *testing.T) {
-	h := newHost(t, sys.ProcessGroup)
-	token := newToken(t)
-	r := startSpec(t, h, func(w *os.File) sys.Spec {
-		sp := specOf(t, w, []string{token}, "exit", "0")
-		sp.Path, sp.Argv = "/bin/sh", []string{"sh", "-c", "setsid sleep 60 & setsid sh -c 'setsid sleep 60 & wait' & wait"}
-		return sp
-	})
-	asleep := func(p systest.Found) bool { return p.Command == "sleep 60" }
-	for deadline := time.Now().Add(hang); ; time.Sleep(time.Millisecond) {
-		all := systest.Survivors(token)
-		if n := len(slices.DeleteFunc(slices.Clone(all), func(p systest.Found) bool { return !asleep(p) })); n == 2 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("never two sleepers: %v", all)
-		}
-	}
-	if rep, err := r.Kill(t.Context()); err != nil || rep.Proof != sys.ProofGroupScan {
-		t.Errorf("%+v %v", rep, err)
-	}
-	gone(t, token)
 }

@@ -1,104 +1,15 @@
 package control
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/belfry-dev/belfry/sys"
-	"github.com/belfry-dev/belfry/sys/systest"
 )
-
-func TestMain(m *testing.M) { systest.Main(m) }
-
-// fakeRun counts what is asked of it.
-type fakeRun struct {
-	cancelled, killed atomic.Int32
-	members           []Member
-	inside            bool
-	unreadable        error
-	hold              chan struct{} // Snapshot waits for it
-
-	mu      sync.Mutex
-	signals []string
-	graces  []time.Duration
-}
-
-func (f *fakeRun) Snapshot() Snapshot {
-	if f.hold != nil {
-		<-f.hold
-	}
-	return Snapshot{Mechanism: "cgroup_v2", StartedAt: "2026-01-02T03:04:05.678Z", Members: f.members}
-}
-func (f *fakeRun) Contains(pid int) (bool, error) {
-	return f.inside && pid == os.Getpid(), f.unreadable
-}
-func (f *fakeRun) Cancel() { f.cancelled.Add(1) }
-func (f *fakeRun) Signal(_ context.Context, name string, grace *time.Duration) error {
-	if name != "SIGUSR1" && name != "SIGTERM" {
-		return errors.New("no such signal")
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.signals = append(f.signals, name)
-	if grace != nil {
-		f.graces = append(f.graces, *grace)
-	}
-	return nil
-}
-func (f *fakeRun) Kill() { f.killed.Add(1) }
-
-func serve(t *testing.T, f *fakeRun) *Server {
-	t.Helper()
-	systest.SkipUnderWine(t, "a pipe's first instance, which go-winio never serves, takes a client that comes early")
-	s, err := Listen("a run", f, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-// dial is a peer that speaks the protocol by hand.
-func dial(t *testing.T, name string) net.Conn {
-	t.Helper()
-	c, _, err := sys.DialEndpoint(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func say(t *testing.T, name, line string) string {
-	t.Helper()
-	c := dial(t, name)
-	if _, err := c.Write([]byte(line)); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := bufio.NewReader(c).ReadString('\n')
-	if err != nil {
-		t.Fatalf("%.40q: %q %v", line, answer, err)
-	}
-	return answer
-}
 
 func TestVerbs(t *testing.T) {
 	f := &fakeRun{inside: true}
@@ -239,113 +150,6 @@ func TestCloseFinishesAnswers(t *testing.T) {
 	all.Wait()
 }
 
-// liar listens like a runner and answers what it is told to.
-func liar(t *testing.T, answer string) string {
-	t.Helper()
-	systest.SkipUnderWine(t, "a pipe's first instance, which go-winio never serves, takes a client that comes early")
-	ep, err := sys.ListenTemp()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ep.Close() })
-	go func() {
-		for {
-			c, _, err := ep.Accept()
-			if err != nil {
-				return
-			}
-			bufio.NewReader(c).ReadString('\n')
-			fmt.Fprint(c, answer)
-			c.Close()
-		}
-	}()
-	return ep.Name()
-}
-
-func TestBadAnswers(t *testing.T) {
-	const snap = `{"snapshot_version":%d,"run_id":"%s","mechanism":"unknown","root_pid":null,"started_at":"x","jsonl":null,"capture_dir":null,"members":[]}` + "\n"
-	for _, c := range []struct {
-		answer string
-		want   error
-	}{
-		{fmt.Sprintf(snap, 2, "a run"), nil},
-		{fmt.Sprintf(snap, 1, "a run"), nil},
-		{fmt.Sprintf(snap, 99, "a run"), ErrIncompatible},
-		{fmt.Sprintf(snap, 0, "a run"), ErrIncompatible},
-		{fmt.Sprintf(snap, 2, "another"), ErrIncompatible},
-		{"", ErrUnreachable},
-		{"{", ErrUnreachable},
-		{"{\n", ErrIncompatible},
-		{"[]\n", ErrIncompatible},
-		{"{}{}\n", ErrIncompatible},
-		{`{"error":"no\u001b[2Jway"}` + "\n", ErrRefused},
-		{strings.Repeat("x", 4*maxLine), ErrIncompatible},
-	} {
-		s, err := Inspect(t.Context(), liar(t, c.answer), "a run")
-		if !errors.Is(err, c.want) || err != nil && strings.ContainsAny(err.Error(), "\x1b\n") {
-			t.Errorf("%.60q: %+v %v", c.answer, s, err)
-		}
-	}
-	for _, answer := range []string{
-		`{"accepted":false,"action":"kill","run_id":"a run"}`,
-		`{"accepted":true,"action":"cancel","run_id":"a run"}`,
-		`{"accepted":true,"action":"kill","run_id":"another"}`,
-	} {
-		if a, err := Kill(t.Context(), liar(t, answer+"\n"), "a run", nil); !errors.Is(err, ErrIncompatible) {
-			t.Errorf("%s: %+v %v", answer, a, err)
-		}
-	}
-	for _, answer := range []string{
-		`{"attestation_version":2,"run_id":"a run","verdict":"member","peer_pid":1}`,
-		`{"attestation_version":1,"run_id":"a run","verdict":"yes","peer_pid":1}`,
-		`{"attestation_version":1,"run_id":"a run","verdict":"member","peer_pid":null}`,
-		`{"attestation_version":1,"run_id":"another","verdict":"member","peer_pid":1}`,
-	} {
-		if a, err := Attest(t.Context(), liar(t, answer+"\n"), "a run"); !errors.Is(err, ErrIncompatible) {
-			t.Errorf("%s: %+v %v", answer, a, err)
-		}
-	}
-}
-
-// The verb is not sent when the caller is no longer sure.
-func TestUnsure(t *testing.T) {
-	f := &fakeRun{}
-	s := serve(t, f)
-	unsure := errors.New("it is another run")
-	if _, err := Kill(t.Context(), s.Endpoint(), "a run", func() error { return unsure }); !errors.Is(err, unsure) {
-		t.Errorf("%v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if f.killed.Load() != 0 {
-		t.Error("killed")
-	}
-}
-
-func TestForeignEndpoint(t *testing.T) {
-	for _, name := range []string{"", "/etc/passwd", "/tmp/x.sock", "relative"} {
-		if _, err := Inspect(t.Context(), name, "a run"); !errors.Is(err, ErrUnreachable) {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
-// A caller that gives up is not kept by a run that does not answer.
-func TestGiveUp(t *testing.T) {
-	f := &fakeRun{hold: make(chan struct{})}
-	s := serve(t, f)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { _, err := Inspect(ctx, s.Endpoint(), "a run"); done <- err }()
-	f.hold <- struct{}{} // it has asked
-	cancel()
-	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	close(f.hold)
-}
-
 func FuzzConverse(f *testing.F) {
 	for _, line := range []string{"inspect\n", "\n", "kill\n", "cancel\r\n", "attest\n", "x", strings.Repeat("k", maxLine+1) + "\n", "kill", "\x00\n"} {
 		f.Add([]byte(line))
@@ -377,48 +181,5 @@ func TestSignal(t *testing.T) {
 	}
 	if !slices.Equal(f.signals, []string{"SIGUSR1", "SIGTERM"}) || !slices.Equal(f.graces, []time.Duration{1500 * time.Millisecond}) {
 		t.Errorf("%v %v", f.signals, f.graces)
-	}
-}
-
-// Who watches hears of every change, of many at once perhaps, and of the end.
-func TestWatch(t *testing.T) {
-	s := serve(t, &fakeRun{})
-	w, err := Watch(t.Context(), s.Endpoint(), "a run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	other, err := Watch(t.Context(), s.Endpoint(), "a run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other.Close()
-	for range 3 {
-		s.Changed()
-		if err := w.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 1000 {
-		s.Changed() // nobody takes them
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	for heard := 0; w.Next() == nil; heard++ {
-		if heard == 1000 {
-			t.Fatal("more was told than happened")
-		}
-	}
-	if _, err := Watch(t.Context(), s.Endpoint(), "a run"); !errors.Is(err, ErrUnreachable) {
-		t.Errorf("watched after the end: %v", err)
-	}
-}
-
-// A watch of another run's endpoint is no watch.
-func TestWatchAnother(t *testing.T) {
-	s := serve(t, &fakeRun{})
-	if _, err := Watch(t.Context(), s.Endpoint(), "another"); !errors.Is(err, ErrIncompatible) {
-		t.Errorf("%v", err)
 	}
 }
