@@ -212,18 +212,34 @@ func (f *family) sendFamily(sig Signal) (Delivery, error) {
 		st, err := linux.ReadStat("/proc", m.pid)
 		return err != nil || st.Start != m.start || st.Dead()
 	})
-	return f.sendTo(members, sig)
+	_, d, err := f.sendTo(members, sig)
+	return d, err
 }
 
-// sendTo signals the group and then, one by one, the members outside it. Who
-// is counted was alive right before: the kernel takes a signal to the group of
-// a zombie, too.
-func (f *family) sendTo(members []kin, sig Signal) (Delivery, error) {
+// sendTwice looks for the members before, because a signal may end them, and once
+// more after it for those that were born meanwhile. A signal to the group has reached
+// whoever forked in it, before or after, so only others are late.
+func (f *family) sendTwice(list func() []kin, sig Signal) (Delivery, error) {
+	before := list()
+	grouped, d, err := f.sendTo(before, sig)
+	late := slices.DeleteFunc(list(), func(m kin) bool {
+		return grouped && m.pgrp == f.id.PID || slices.ContainsFunc(before, func(b kin) bool { return b.pid == m.pid && b.start == m.start })
+	})
+	more, _ := sendRest(f.id.PID, false, late, sig, nil) // Best effort: whoever was there is told of.
+	d.Sent += more.Sent
+	return d, err
+}
+
+// sendTo signals the group, if that has a name, and then, one by one, the members
+// outside it. Who is counted was alive right before: the kernel takes a signal to
+// the group of a zombie, too.
+func (f *family) sendTo(members []kin, sig Signal) (grouped bool, d Delivery, err error) {
 	if f.Ended() {
 		members = slices.DeleteFunc(members, func(m kin) bool { return m.pid == f.id.PID && m.start == f.id.Birth })
 	}
-	grouped, err := f.signalGroup(sig)
-	return sendRest(f.id.PID, grouped, members, sig, err)
+	grouped, err = f.signalGroup(sig)
+	d, err = sendRest(f.id.PID, grouped, members, sig, err)
+	return grouped, d, err
 }
 
 // sendRest signals the members that a signal to the group did not reach, and
@@ -250,9 +266,15 @@ func sendRest(pgid int, grouped bool, members []kin, sig Signal, groupErr error)
 	return d, err
 }
 
-// wakesFirst tells whether a stopped process must be continued to act on sig.
-func wakesFirst(sig Signal) bool {
-	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP || sig == SIGQUIT
+// waking sends a signal, and SIGCONT after one on which a stopped process acts only
+// once it is continued.
+func waking(sig Signal, send func(Signal) (Delivery, error)) (Delivery, error) {
+	d, err := send(sig)
+	switch sig {
+	case SIGTERM, SIGINT, SIGHUP, SIGQUIT:
+		_, _ = send(SIGCONT)
+	}
+	return d, err
 }
 
 func kinOf(st linux.Stat) kin {

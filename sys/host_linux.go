@@ -177,12 +177,7 @@ func (h *linuxHost) Lookup(pid int) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	id := ID{PID: pid, Birth: st.Start, Kind: BirthStartTicks, Boot: linux.BootID()}
-	if fd, err := linux.OpenProcess(pid, st.Start); err == nil {
-		id.Unique = linux.PidfdUnique(fd)
-		linux.CloseFD(fd)
-	}
-	return id, nil
+	return idOfLive(st), nil
 }
 
 // Start starts one tree on the best rung that works here, or nothing.

@@ -208,7 +208,7 @@ func (h *windowsHost) createNow(s windows.Start, l Limits) (*jobTree, error) {
 		return nil, errors.Join(err, job.Close())
 	}
 	t := &jobTree{host: h, job: job, limits: limits, wake: make(chan struct{}, 1), given: make(chan struct{}),
-		exited: make(chan struct{}), empty: make(chan struct{}), done: make(chan struct{})}
+		exited: make(chan struct{}), emptiness: newEmptiness(), done: make(chan struct{})}
 	if t.forget, err = h.port.Associate(job, t.ring); err != nil {
 		return nil, errors.Join(err, job.Close())
 	}

@@ -25,19 +25,6 @@ func (t *groupTree) ended() bool {
 	}
 }
 
-// Empty is closed when no member was found any more.
-func (t *groupTree) Empty() <-chan struct{} { return t.empty }
-
-// Proof is valid once Empty is closed.
-func (t *groupTree) Proof() Proof {
-	select {
-	case <-t.empty:
-		return ProofGroupScan
-	default:
-		return ProofNone
-	}
-}
-
 // Guarantee: while a guardian watches it ends the group of a killed supervisor.
 // A supervisor that is killed in the moment between the fork and the message to
 // the guardian leaves that one job behind.

@@ -18,12 +18,18 @@ func identifyLive(pid int) (ID, error) {
 	case st.Dead():
 		return ID{}, ErrNoProcess
 	}
-	id := ID{PID: pid, Birth: st.Start, Kind: BirthStartTicks, Boot: linux.BootID()}
-	if fd, err := linux.OpenProcess(pid, st.Start); err == nil {
+	return idOfLive(st), nil
+}
+
+// idOfLive is the identity of a process that may not be ours to reap, and may be gone
+// since its stat was read.
+func idOfLive(st linux.Stat) ID {
+	id := ID{PID: st.PID, Birth: st.Start, Kind: BirthStartTicks, Boot: linux.BootID()}
+	if fd, err := linux.OpenProcess(st.PID, st.Start); err == nil {
 		id.Unique = linux.PidfdUnique(fd)
 		linux.CloseFD(fd)
 	}
-	return id, nil
+	return id
 }
 
 // relativesOf lists the processes that may belong to root's tree.

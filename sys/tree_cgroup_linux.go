@@ -20,12 +20,11 @@ import (
 // number, names the tree.
 type cgroupTree struct {
 	family
+	emptiness
 	rung   *cgroupRung
 	host   uint64 // base of the host's marks
 	limits []LimitRecord
-	empty  chan struct{}
-	proof  Proof // valid once empty is closed, as are total and met
-	total  Usage
+	total  Usage // valid once it is empty, as is met
 	met    LimitEvidence
 	done   chan struct{} // run has ended
 	// outside: a member was found outside the control group, so that group and
@@ -42,7 +41,7 @@ type cgroupTree struct {
 
 func newCgroupTree(l *leader, r *cgroupRung, in *leaf, limits []LimitRecord) *cgroupTree {
 	t := &cgroupTree{family: family{leader: l}, rung: r, host: r.host.marks.base, leaf: in, limits: limits,
-		empty: make(chan struct{}), done: make(chan struct{})}
+		emptiness: newEmptiness(), done: make(chan struct{})}
 	l.owner(t.Release)
 	go t.run()
 	return t
@@ -59,17 +58,6 @@ func (t *cgroupTree) Guarantee() Guarantee {
 			SupervisorDeath: ScopeLeader, HelperDeath: ScopeLeader}
 	}
 	return t.rung.guarantee()
-}
-
-func (t *cgroupTree) Empty() <-chan struct{} { return t.empty }
-
-func (t *cgroupTree) Proof() Proof {
-	select {
-	case <-t.empty:
-		return t.proof
-	default:
-		return ProofNone
-	}
 }
 
 // run is the tree's owner.
@@ -98,18 +86,18 @@ func (t *cgroupTree) run() {
 	if !gone && !t.vacated() {
 		return
 	}
-	t.proof = ProofCgroupEmpty
-	for t.lookAfter(false) || t.outside.Load() && t.proof == ProofCgroupEmpty {
+	proof := ProofCgroupEmpty
+	for t.lookAfter(false) || t.outside.Load() && proof == ProofCgroupEmpty {
 		if !t.outlast() {
 			return
 		}
-		t.proof = ProofGroupScan
+		proof = ProofGroupScan
 	}
 	if !gone {
 		t.total = t.leaf.usage(t.used)
 	}
 	t.met = evidenceOf(t.leaf.Cgroup, t.limits)
-	close(t.empty)
+	t.prove(proof)
 }
 
 // vanished removes a container that no other tree will have, and takes its usage
@@ -184,24 +172,7 @@ func (t *cgroupTree) watch() error {
 // members outside it.
 func (t *cgroupTree) Signal(sig Signal) (Delivery, error) {
 	t.lookBefore() // whoever ends by it no longer tells of its children
-	d, err := t.send(sig)
-	if wakesFirst(sig) {
-		_, _ = t.send(SIGCONT)
-	}
-	return d, err
-}
-
-// send looks for the members before, because a signal may end them, and once
-// more after it for those that were born outside the group meanwhile.
-func (t *cgroupTree) send(sig Signal) (Delivery, error) {
-	before := t.members()
-	d, err := t.sendTo(before, sig)
-	late := slices.DeleteFunc(t.members(), func(m kin) bool {
-		return m.pgrp == t.id.PID || slices.ContainsFunc(before, func(b kin) bool { return b.pid == m.pid && b.start == m.start })
-	})
-	more, _ := sendRest(t.id.PID, false, late, sig, nil) // Best effort: whoever was there is told of.
-	d.Sent += more.Sent
-	return d, err
+	return waking(sig, func(sig Signal) (Delivery, error) { return t.sendTwice(t.members, sig) })
 }
 
 // members reads the live members out of the container, and out of ancestry

@@ -17,6 +17,7 @@ const killCode = 128 + uint32(SIGKILL)
 
 // jobTree is a leader and all it started, in one Job Object.
 type jobTree struct {
+	emptiness
 	host   *windowsHost
 	job    *windows.Job
 	leader *windows.Process
@@ -32,7 +33,6 @@ type jobTree struct {
 
 	exited chan struct{}
 	exit   Exit // valid once exited is closed
-	empty  chan struct{}
 
 	given    chan struct{} // closed by Release
 	done     chan struct{} // run has ended
@@ -92,7 +92,7 @@ func (t *jobTree) run() {
 	defer timer.Stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		if a, err := t.job.Accounting(); err == nil && a.Active == 0 {
-			close(t.empty)
+			t.prove(ProofJobZero)
 			return
 		}
 		timer.Reset(pause)
@@ -108,7 +108,6 @@ func (t *jobTree) run() {
 func (t *jobTree) Leader() ID              { return idOf(t.leader) }
 func (t *jobTree) Guarantee() Guarantee    { return jobGuarantee }
 func (t *jobTree) Exited() <-chan struct{} { return t.exited }
-func (t *jobTree) Empty() <-chan struct{}  { return t.empty }
 
 // Stopped: Windows has no stopped processes.
 func (t *jobTree) Stopped() bool { return false }
@@ -124,15 +123,6 @@ func (t *jobTree) Exit() Exit {
 		return t.exit
 	default:
 		return Exit{}
-	}
-}
-
-func (t *jobTree) Proof() Proof {
-	select {
-	case <-t.empty:
-		return ProofJobZero
-	default:
-		return ProofNone
 	}
 }
 

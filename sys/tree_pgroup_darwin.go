@@ -17,14 +17,14 @@ import (
 // nobody else; until then a program that watches it with kill(pid, 0) does not
 // see it go.
 type groupTree struct {
+	emptiness
 	host *darwinHost
 	id   ID
 
 	note   chan darwin.ExitNote // holds one
 	bell   chan struct{}        // a member ended; holds one
 	exited chan struct{}
-	exit   Exit // valid once exited is closed
-	empty  chan struct{}
+	exit   Exit          // valid once exited is closed
 	given  chan struct{} // closed by Release
 	done   chan struct{} // run has ended
 	once   sync.Once
@@ -41,7 +41,7 @@ type groupTree struct {
 func newGroupTree(h *darwinHost, id ID) *groupTree {
 	t := &groupTree{host: h, id: id,
 		note: make(chan darwin.ExitNote, 1), bell: make(chan struct{}, 1),
-		exited: make(chan struct{}), empty: make(chan struct{}),
+		exited: make(chan struct{}), emptiness: newEmptiness(),
 		given: make(chan struct{}), done: make(chan struct{}),
 		unique: make(map[uint64]struct{}),
 	}
@@ -75,7 +75,7 @@ func (t *groupTree) run() {
 	}
 	close(t.exited)
 	if t.outlast() {
-		close(t.empty)
+		t.prove(ProofGroupScan)
 	}
 	select {
 	case <-t.given:

@@ -9,12 +9,12 @@ import (
 // groupTree holds a leader's process group, and what ancestry finds besides.
 type groupTree struct {
 	family
-	empty chan struct{} // closed: proved by a scan
-	done  chan struct{} // run has ended
+	emptiness
+	done chan struct{} // run has ended
 }
 
 func newGroupTree(l *leader) *groupTree {
-	t := &groupTree{family: family{leader: l}, empty: make(chan struct{}), done: make(chan struct{})}
+	t := &groupTree{family: family{leader: l}, emptiness: newEmptiness(), done: make(chan struct{})}
 	l.owner(t.Release)
 	go t.run()
 	return t
@@ -25,17 +25,6 @@ func (t *groupTree) Guarantee() Guarantee { return groupGuarantee }
 var groupGuarantee = Guarantee{
 	Mechanism: ProcessGroup, Kill: ScopeGroup, LeaderExit: ScopeGroup,
 	SupervisorDeath: ScopeLeader, HelperDeath: ScopeLeader,
-}
-
-func (t *groupTree) Empty() <-chan struct{} { return t.empty }
-
-func (t *groupTree) Proof() Proof {
-	select {
-	case <-t.empty:
-		return ProofGroupScan
-	default:
-		return ProofNone
-	}
 }
 
 // run is the tree's owner.
@@ -51,17 +40,13 @@ func (t *groupTree) run() {
 	}
 	close(t.exited)
 	if t.outlast() {
-		close(t.empty)
+		t.prove(ProofGroupScan)
 	}
 }
 
 // Signal sends to the group first and then, one by one, to those outside it.
 func (t *groupTree) Signal(sig Signal) (Delivery, error) {
-	d, err := t.sendFamily(sig)
-	if wakesFirst(sig) {
-		_, _ = t.sendFamily(SIGCONT)
-	}
-	return d, err
+	return waking(sig, t.sendFamily)
 }
 
 // Kill repeats until nobody is found: what a member started meanwhile, outside

@@ -15,11 +15,10 @@ import (
 // in whatever loses its own. The shim reaps; here its word is heard.
 type shimTree struct {
 	family
+	emptiness
 	shim  *shimLink
 	held  *holding
-	empty chan struct{}
-	proof Proof // valid once empty is closed, as is total
-	total Usage
+	total Usage         // valid once it is empty
 	done  chan struct{} // run has ended
 	asked atomic.Bool   // the shim was told to kill
 	// lost: the shim was killed before its tree was gone.
@@ -27,7 +26,7 @@ type shimTree struct {
 }
 
 func newShimTree(l *leader, c *shimLink, held *holding) *shimTree {
-	t := &shimTree{family: family{leader: l}, shim: c, held: held, empty: make(chan struct{}), done: make(chan struct{})}
+	t := &shimTree{family: family{leader: l}, shim: c, held: held, emptiness: newEmptiness(), done: make(chan struct{})}
 	l.owner(t.abandon)
 	go t.run()
 	time.AfterFunc(wakePause, t.attend) // in its own goroutine
@@ -46,17 +45,6 @@ func (t *shimTree) Guarantee() Guarantee {
 		g.Kill, g.LeaderExit = ScopeLeader, ScopeLeader
 	}
 	return g
-}
-
-func (t *shimTree) Empty() <-chan struct{} { return t.empty }
-
-func (t *shimTree) Proof() Proof {
-	select {
-	case <-t.empty:
-		return t.proof
-	default:
-		return ProofNone
-	}
 }
 
 // run is the tree's owner.
@@ -101,8 +89,7 @@ func (t *shimTree) takeEmpty(spent time.Duration) {
 	}
 	t.total = t.used
 	t.total.CPU = max(t.used.CPU, spent)
-	t.proof = t.held.proof
-	close(t.empty)
+	t.prove(t.held.proof)
 }
 
 // takeExit takes the leader's status and usage out of the shim's word.
@@ -169,11 +156,7 @@ func (t *shimTree) Members() ([]Member, Completeness) {
 // Signal sends to the leader's group first and then, one by one, to the
 // members outside it.
 func (t *shimTree) Signal(sig Signal) (Delivery, error) {
-	d, err := t.sendTwice(t.members, sig)
-	if wakesFirst(sig) {
-		_, _ = t.sendTwice(t.members, SIGCONT)
-	}
-	return d, err
+	return waking(sig, func(sig Signal) (Delivery, error) { return t.sendTwice(t.members, sig) })
 }
 
 // Kill has the shim end the tree.
@@ -241,17 +224,4 @@ func (t *shimTree) free() {
 		t.shim.free()
 		t.finished()
 	})
-}
-
-// sendTwice looks for the members before, because a signal may end them, and
-// once more after it for those that were born outside the group meanwhile.
-func (f *family) sendTwice(list func() []kin, sig Signal) (Delivery, error) {
-	before := list()
-	d, err := f.sendTo(before, sig)
-	late := slices.DeleteFunc(list(), func(m kin) bool {
-		return m.pgrp == f.id.PID && f.can.groupByPidfd || slices.ContainsFunc(before, func(b kin) bool { return b.pid == m.pid && b.start == m.start })
-	})
-	more, _ := sendRest(f.id.PID, false, late, sig, nil) // Best effort: whoever was there is told of.
-	d.Sent += more.Sent
-	return d, err
 }

@@ -70,11 +70,10 @@ func (t *shimTree) outliveShim() {
 		t.conclude(t.lastWord())
 		close(t.exited)
 	}
-	if !t.endOrphans() {
-		return
+	if proof := t.endOrphans(); proof != ProofNone {
+		t.total = t.used
+		t.prove(proof)
 	}
-	t.total = t.used
-	close(t.empty)
 }
 
 // lastWord is how a leader ended whose parent is gone: the kernel's own record
@@ -89,9 +88,9 @@ func (t *shimTree) lastWord() linux.Exit {
 	return e
 }
 
-// endOrphans returns true when nothing of the tree is left, and says by what
-// proof: the keeper's word, or two looks that found nobody.
-func (t *shimTree) endOrphans() bool {
+// endOrphans returns when nothing of the tree is left, and says by what proof: the
+// keeper's word, or two looks that found nobody. ProofNone: the tree was released.
+func (t *shimTree) endOrphans() Proof {
 	keeper := t.shim.keeper.ended
 	for clean, pause := 0, 5*time.Millisecond; !t.isReleased(); pause = min(2*pause, time.Second) {
 		_, _ = t.sendFamily(SIGKILL) // Best effort: looked at again below.
@@ -100,8 +99,7 @@ func (t *shimTree) endOrphans() bool {
 		select {
 		case <-t.shim.peeled:
 			timer.Stop()
-			t.proof = t.held.proof
-			return true
+			return t.held.proof
 		case <-keeper:
 			keeper = nil
 		case <-timer.C:
@@ -115,9 +113,8 @@ func (t *shimTree) endOrphans() bool {
 			clean = 0
 		}
 		if clean == 2 {
-			t.proof = ProofGroupScan
-			return true
+			return ProofGroupScan
 		}
 	}
-	return false
+	return ProofNone
 }
