@@ -10,14 +10,15 @@ import (
 // edits may share one time stamp, so its text is read again for every run.
 const policyFresh = 2 * time.Second
 
-// policyCache keeps the parsed policy while the file is unchanged.
+// policyCache keeps the parsed policy while the file is unchanged. That it could not be
+// had is not kept: a shortage of descriptors passes, and so does a want of permission,
+// of which neither size nor time of the file tells.
 type policyCache struct {
 	file          PolicyFile
 	path, pathext string
 
 	mu     sync.Mutex
 	policy Policy
-	err    error
 	size   int64
 	mtime  time.Time
 	valid  bool
@@ -30,12 +31,11 @@ func (c *policyCache) load() (Policy, error) {
 	st, err := os.Stat(c.file.Path)
 	if c.valid && err == nil && st.Size() == c.size && st.ModTime().Equal(c.mtime) &&
 		time.Since(st.ModTime()) > policyFresh {
-		return c.policy, c.err
+		return c.policy, nil
 	}
-	c.policy, c.err = c.file.Load(c.path, c.pathext)
-	c.valid = err == nil
-	if err == nil {
-		c.size, c.mtime = st.Size(), st.ModTime()
+	policy, lerr := c.file.Load(c.path, c.pathext)
+	if c.valid = err == nil && lerr == nil; c.valid {
+		c.policy, c.size, c.mtime = policy, st.Size(), st.ModTime()
 	}
-	return c.policy, c.err
+	return policy, lerr
 }
