@@ -13,12 +13,8 @@ import (
 
 // number reads a finite number; ok is false when it is absent or refused.
 func (a *args) number(name string) (f float64, ok bool) {
-	raw, there := a.members.get(name)
-	if !there {
-		return 0, false
-	}
-	if !isType(raw, "a number") {
-		a.wrong(name, "a number", raw)
+	raw, ok := a.numeral(name, "a number")
+	if !ok {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(string(bytes.TrimSpace(raw)), 64)
@@ -33,12 +29,8 @@ func (a *args) number(name string) (f float64, ok bool) {
 // 30e-1 are the same. What lies beyond the range of an int64 counts as its
 // end.
 func (a *args) integer(name string, least int64) (n int64, ok bool) {
-	raw, there := a.members.get(name)
-	if !there {
-		return 0, false
-	}
-	if !isType(raw, "a number") {
-		a.wrong(name, "an integer", raw)
+	raw, ok := a.numeral(name, "an integer")
+	if !ok {
 		return 0, false
 	}
 	n, ok = wholeNumber(bytes.TrimSpace(raw))
@@ -51,6 +43,16 @@ func (a *args) integer(name string, least int64) (n int64, ok bool) {
 		return 0, false
 	}
 	return n, true
+}
+
+// numeral is a number as it is written; ok is false when it is absent or refused.
+func (a *args) numeral(name, want string) (raw json.RawMessage, ok bool) {
+	raw, there := a.members.get(name)
+	if there && !isType(raw, "a number") {
+		a.wrong(name, want, raw)
+		return nil, false
+	}
+	return raw, there
 }
 
 func wholeNumber(raw json.RawMessage) (n int64, ok bool) {

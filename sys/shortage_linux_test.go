@@ -73,18 +73,7 @@ func shortageOn(t *testing.T, m sys.Mechanism, newHost func() sys.Host) {
 		t.Fatal(err)
 	}
 	sp := specOf(t, null, nil, "exit", "0")
-	try := func(h sys.Host) error {
-		tree, err := h.Start(t.Context(), sp)
-		if err != nil {
-			return err
-		}
-		if got := tree.Guarantee().Mechanism; got != m {
-			t.Errorf("started on %s", got)
-		}
-		wait(t, "empty", tree.Empty())
-		return tree.Release()
-	}
-	if err := try(proved); err != nil {
+	if err := runsOn(t, m, proved, sp); err != nil {
 		t.Fatal(err)
 	}
 	leave := fewFiles(t)
@@ -92,14 +81,14 @@ func shortageOn(t *testing.T, m sys.Mechanism, newHost func() sys.Host) {
 	for n := range 14 {
 		for name, h := range map[string]sys.Host{"proved": proved, "fresh": newHost()} {
 			free := leave(n)
-			err := try(h)
+			err := runsOn(t, m, h, sp)
 			free()
 			if se, ok := errors.AsType[*sys.StartError](err); ok && se.Code == sys.CodeResourcesExhausted && se.Detail != "" {
 				refused++
 			} else if err != nil {
 				t.Errorf("%s host, %d descriptors: %v", name, n, err)
 			}
-			if err := try(h); err != nil {
+			if err := runsOn(t, m, h, sp); err != nil {
 				t.Errorf("%s host, after the shortage of %d: %v", name, n, err)
 			}
 		}
@@ -107,6 +96,20 @@ func shortageOn(t *testing.T, m sys.Mechanism, newHost func() sys.Host) {
 	if refused == 0 {
 		t.Error("no shortage was met")
 	}
+}
+
+// runsOn starts a program that ends by itself, wants the rung, and sees it end.
+func runsOn(t *testing.T, m sys.Mechanism, h sys.Host, sp sys.Spec) error {
+	t.Helper()
+	tree, err := h.Start(t.Context(), sp)
+	if err != nil {
+		return err
+	}
+	if got := tree.Guarantee().Mechanism; got != m {
+		t.Errorf("started on %s", got)
+	}
+	wait(t, "empty", tree.Empty())
+	return tree.Release()
 }
 
 // TestHomeAfterShortage: a host that had no descriptor to find its control group
@@ -149,15 +152,7 @@ func TestNoMoreContainers(t *testing.T) {
 	if err := os.WriteFile(limit, []byte("max"), 0); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := h.Start(t.Context(), sp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := tree.Guarantee().Mechanism; m != sys.CgroupV2 {
-		t.Errorf("started on %s", m)
-	}
-	wait(t, "empty", tree.Empty())
-	if err := tree.Release(); err != nil {
+	if err := runsOn(t, sys.CgroupV2, h, sp); err != nil {
 		t.Error(err)
 	}
 }
@@ -215,15 +210,7 @@ func TestFrozenFromAbove(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	freeze("0")
-	tree, err := h.Start(t.Context(), sp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := tree.Guarantee().Mechanism; m != sys.CgroupV2 {
-		t.Errorf("started on %s", m)
-	}
-	wait(t, "empty", tree.Empty())
-	if err := tree.Release(); err != nil {
+	if err := runsOn(t, sys.CgroupV2, h, sp); err != nil {
 		t.Error(err)
 	}
 }
