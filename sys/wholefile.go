@@ -16,7 +16,7 @@ func WriteWhole(path string, data []byte) error {
 	temp := path + TempSuffix
 	err := os.WriteFile(temp, data, 0o600)
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = renameOver(temp, path)
 	}
 	if err != nil {
 		err = Obstacle(path, err)
@@ -36,7 +36,7 @@ func ReplaceWhole(path string, data []byte) error {
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = renameOver(f.Name(), path)
 	}
 	if err != nil {
 		err = Obstacle(path, err)

@@ -1,6 +1,7 @@
 package sys_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/belfry-dev/belfry/sys"
+	"github.com/belfry-dev/belfry/sys/systest"
 )
 
 func TestWriteWhole(t *testing.T) {
@@ -50,7 +52,7 @@ func TestReplaceWhole(t *testing.T) {
 	for _, text := range texts {
 		writers.Go(func() {
 			for range 100 {
-				if err := sys.ReplaceWhole(path, []byte(text)); err != nil && runtime.GOOS != "windows" { // there a reader is in the way
+				if err := sys.ReplaceWhole(path, []byte(text)); err != nil && runtime.GOOS != "windows" { // there a reader that shares no removal is in the way
 					t.Error(err)
 				}
 			}
@@ -67,5 +69,30 @@ func TestReplaceWhole(t *testing.T) {
 	}
 	if err := sys.ReplaceWhole(filepath.Join(dir, "nowhere", "file"), nil); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// Who reads a file goes on with what it was, and is in nobody's way.
+func TestReplaceWholeUnderAReader(t *testing.T) {
+	systest.SkipUnderWine(t, "replacing a file that is open")
+	path := filepath.Join(t.TempDir(), "file")
+	for _, write := range []func(string, []byte) error{sys.WriteWhole, sys.ReplaceWhole} {
+		if err := write(path, []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := sys.OpenShared(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := write(path, []byte("new")); err != nil {
+			t.Error(err)
+		}
+		if b, err := io.ReadAll(reader); err != nil || string(b) != "old" {
+			t.Errorf("the reader has %q, %v", b, err)
+		}
+		reader.Close()
+		if b, err := os.ReadFile(path); err != nil || string(b) != "new" {
+			t.Errorf("the file is %q, %v", b, err)
+		}
 	}
 }
