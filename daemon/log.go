@@ -26,9 +26,9 @@ func openLog(path string, max int64) (*os.File, error) {
 		// Whoever opens a pipe waits for its reader.
 		return nil, fmt.Errorf("open log: %w", sys.Obstacle(path, fs.ErrInvalid))
 	case fi.Size() >= max:
-		if err := rotate(path); err != nil {
-			return nil, err
-		}
+		// Best effort, as in Write: a log that somebody has open keeps no daemon
+		// from starting.
+		_ = rotate(path)
 	}
 	return appendTo(path)
 }
@@ -42,13 +42,13 @@ func appendTo(path string) (*os.File, error) {
 }
 
 // rotate renames path to path.1, that to path.2 and so on; the oldest goes.
-// Who reads or writes one under its old name goes on with the same file.
+// Who reads or writes one under its old name goes on with the same file. The
+// name path.0 is that of a moment: where path cannot be renamed, as on Windows
+// while it is open, the others stay what they are, however often it is tried.
 func rotate(path string) error {
-	at := func(n int) string {
-		if n == 0 {
-			return path
-		}
-		return path + "." + strconv.Itoa(n)
+	at := func(n int) string { return path + "." + strconv.Itoa(n) }
+	if err := os.Rename(path, at(0)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("put the log aside: %w", err)
 	}
 	for n := oldLogs - 1; n >= 0; n-- {
 		if err := os.Rename(at(n), at(n+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -244,6 +245,41 @@ func TestGroup(t *testing.T) {
 	var pe *PanicError
 	if err := p.Run(); !errors.As(err, &pe) || pe.Value != "boom" {
 		t.Errorf("a panic: %v", err)
+	}
+}
+
+// A log that cannot be put aside costs none of those that were, however often it
+// is tried.
+func TestLogRotationRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.log")
+	for n, name := range []string{path, path + ".1", path + ".2", path + ".3"} {
+		if err := os.WriteFile(name, []byte(strconv.Itoa(n)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		open, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Close()
+	} else if err := os.MkdirAll(filepath.Join(path+".0", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		if err := rotate(path); err == nil {
+			t.Fatal("it was put aside")
+		}
+	}
+	f, err := openLog(path, 1)
+	if err != nil {
+		t.Fatalf("the log is not opened: %v", err)
+	}
+	defer f.Close()
+	for n, name := range []string{path, path + ".1", path + ".2", path + ".3"} {
+		if b, err := os.ReadFile(name); err != nil || string(b) != strconv.Itoa(n) {
+			t.Errorf("%s is %q, %v", name, b, err)
+		}
 	}
 }
 
