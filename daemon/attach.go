@@ -137,7 +137,7 @@ func (d *Daemon) classify(ctx, limited context.Context, id sys.ID, err error) er
 // connect and the hello.
 func closedEarly(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+		sys.HungUp(err)
 }
 
 // DialOptions say who attaches.

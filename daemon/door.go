@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 
 	"github.com/belfry-dev/belfry/sys"
 )
@@ -48,12 +47,6 @@ func doorOf(c Config, f files) door {
 	return &tcpDoor{record: f.info}
 }
 
-// noneThere reports whether a connect failed because nobody listens. Every
-// other error, a permission that is missing above all, says nothing of that.
-func noneThere(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
-}
-
 // socketDoor is an owner-only local endpoint.
 type socketDoor struct {
 	path string // what is dialled
@@ -75,7 +68,7 @@ func (d *socketDoor) host() string { return "localhost" }
 func (d *socketDoor) dial(ctx context.Context) (net.Conn, sys.ID, error) {
 	c, peer, err := sys.DialEndpoint(ctx, d.path)
 	if err != nil {
-		if noneThere(err) {
+		if sys.NobodyListens(err) {
 			if err := d.unsafe(); err != nil {
 				return nil, sys.ID{}, err
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -40,7 +41,7 @@ func (d *tcpDoor) refresh() error {
 
 func (d *tcpDoor) read() (record, error) {
 	r, err := loadRecord(d.record)
-	if err != nil && !noneThere(err) && !errors.Is(err, errEmptyRecord) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errEmptyRecord) {
 		return record{}, err
 	}
 	if err != nil || r.Port == 0 {
@@ -63,7 +64,7 @@ func (d *tcpDoor) dial(ctx context.Context) (net.Conn, sys.ID, error) {
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "tcp4", d.host())
 	if err != nil {
-		if noneThere(err) {
+		if sys.NobodyListens(err) {
 			return nil, id, errNobody
 		}
 		return nil, id, err
