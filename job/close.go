@@ -57,6 +57,7 @@ func (s *Store) Close(ctx context.Context) {
 		close(s.closed)
 	}
 	s.live.Wait()
+	s.dropNext()
 }
 
 // endAll asks every job to end, without waiting for any.

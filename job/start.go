@@ -2,8 +2,6 @@ package job
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/belfry-dev/belfry/ring"
@@ -61,6 +59,7 @@ func (j *Job) launch() {
 	}
 	j.store.bus.publish(Event{EventStarted, j})
 	close(j.spawned)
+	go j.store.makeNext()
 	j.own(tree)
 }
 
@@ -83,41 +82,32 @@ func (j *Job) started(tree sys.Tree) {
 	})
 }
 
-// spawn makes the pipes and starts the tree. On an error nothing is left open.
+// spawn starts the tree with pipes for its output. On an error nothing is left open.
 func (j *Job) spawn() (tree sys.Tree, err error) {
-	stdin, err := sys.OpenNull()
-	if err != nil {
-		return nil, fmt.Errorf("open the job's input: %w", err)
-	}
-	ends := []*os.File{stdin}
-	defer func() {
-		for _, f := range ends {
-			f.Close()
-		}
-		if err != nil {
-			for _, p := range j.pumps {
-				p.close()
-			}
-			j.pumps = nil
-		}
-	}()
 	kinds := []ring.Kind{ring.Stdout, ring.Stderr}
 	if j.work.spec.MergeStderr {
 		kinds = kinds[:1]
 	}
-	for _, k := range kinds {
-		r, w, err := sys.NewPipe()
+	io, err := j.store.takeStdio(len(kinds))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
 		if err != nil {
-			return nil, fmt.Errorf("make the job's output pipe: %w", err)
+			io.close()
+			j.pumps = nil
+			return
 		}
-		ends = append(ends, w)
-		j.pumps = append(j.pumps, j.store.newPump(r, j.sink(k)))
+		io.closeFiles()
+	}()
+	for i, k := range kinds {
+		j.pumps = append(j.pumps, j.store.newPump(io.pipes[i].r, j.sink(k)))
 	}
 	pair(j.pumps, true)
 	spec, plan := &j.work.spec, &j.work.plan
 	sp := sys.Spec{
 		Path: plan.path, Argv: plan.argv, Env: plan.env, Dir: plan.dir, Umask: plan.umask,
-		Stdio:    [3]*os.File{stdin, ends[1], ends[len(ends)-1]},
+		Stdio:    io.files(),
 		Approved: plan.approved,
 		Want:     levels[spec.Contain], AllowWeaker: spec.AllowWeaker, Limits: spec.Limits,
 	}

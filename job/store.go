@@ -34,6 +34,7 @@ type Store struct {
 	sweep    sweeper
 
 	floods atomic.Int32 // see pump.rest
+	next   atomic.Pointer[stdio]
 
 	adopting sync.Mutex      // before mu
 	staying  context.Context // ends when detached jobs are let go
