@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ import (
 
 // hung ends a wait that would never end.
 const hung = 2 * time.Minute
+
+// whole ends a test that would never end.
+const whole = 10 * time.Minute
 
 // belfry is the binary: BELFRY_E2E_BINARY, or built for this test.
 type belfry string
@@ -107,11 +111,22 @@ func end(tb testing.TB, c *client.Client) {
 	<-c.Done()
 }
 
+// bound is the context of a test, one for all its calls: the timer of one a call
+// would wake a thread here, in what is measured.
 func bound(tb testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), hung)
-	tb.Cleanup(cancel)
+	if ctx, ok := bounds.Load(tb); ok {
+		return ctx.(context.Context)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), whole)
+	bounds.Store(tb, ctx)
+	tb.Cleanup(func() {
+		cancel()
+		bounds.Delete(tb)
+	})
 	return ctx
 }
+
+var bounds sync.Map // of context.Context, by testing.TB
 
 // told is what the measurements read of a record.
 type told struct {

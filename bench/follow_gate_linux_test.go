@@ -112,7 +112,7 @@ func TestFollowGate(t *testing.T) {
 	measured(t)
 	argv := helperArgv("stamp")
 	s := storeFor(t, argv[0], job.Config{})
-	compare(t, "from a write to a follow in this process", 4, func() (ours, bare figures) {
+	compare(t, "from a write to a follow in this process", loaded(t, 2.5, 4), func() (ours, bare figures) {
 		for range 3 {
 			bare = append(bare, lateBlocking(t, argv)...)
 			ours = append(ours, lateFollowed(t, s, argv)...)
@@ -138,8 +138,9 @@ func storeFor(tb testing.TB, program string, c job.Config) *job.Store {
 // followGate: the same through the whole protocol; 6 to 8 times on a calm machine.
 func followGate(t *testing.T, b belfry) {
 	argv := helperArgv("stamp")
+	most := loaded(t, 8, 14)
 	c := b.connect(t, argv[0])
-	compare(t, "from a write to the reply of follow", 14, func() (ours, bare figures) {
+	compare(t, "from a write to the reply of follow", most, func() (ours, bare figures) {
 		for range 3 {
 			bare = append(bare, lateBlocking(t, argv)...)
 			id := begin(t, c, argv...)

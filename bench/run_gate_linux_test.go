@@ -49,7 +49,7 @@ func runGate(t *testing.T, b belfry) {
 // terminalGate: how long a client waits to know the end of a run, next to the
 // same.
 func terminalGate(t *testing.T, b belfry) {
-	most := loaded(t, 2, 3)
+	most := loaded(t, 1.6, 3)
 	c := b.connect(t, spawned)
 	compare(t, "run of "+spawned+" and its end", most, func() (ours, bare figures) {
 		for range 200 {
