@@ -82,17 +82,18 @@ func (g *guardian) isArmed() (bool, error) {
 	if !g.armed {
 		return false, g.err
 	}
+	var st linux.Stat
 	over := true
-	if g.watch != nil {
-		_ = g.watch.Use(func(fd int) { over = linux.PidfdExited(fd) })
-	}
-	if over && !g.handsOn {
-		return false, errGuardianEnded
-	}
 	if g.stat != nil {
-		if st, err := g.stat.Read(); err == nil && st.Stopped() {
-			return false, errStopped
-		}
+		var err error
+		st, err = g.stat.Read() // of one that was reaped there is none
+		over = err != nil || st.Dead()
+	}
+	switch {
+	case over && !g.handsOn:
+		return false, errGuardianEnded
+	case !over && st.Stopped():
+		return false, errStopped
 	}
 	return true, nil
 }

@@ -269,7 +269,10 @@ func (h *linuxHost) spawnLeader(b birth) (*leader, error) {
 
 // watch remembers a leader until it is finished.
 func (h *linuxHost) watch(l *leader) error {
-	l.finished = func() { h.forget(l) }
+	l.finished = func() {
+		l.stat.close()
+		h.forget(l)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

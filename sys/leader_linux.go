@@ -28,6 +28,8 @@ type leader struct {
 	began  moment
 	peak   atomic.Int64 // largest peak that a live reading gave
 
+	stat stat
+
 	mu      sync.Mutex
 	reaped  bool         // guarded by mu
 	release func() error // of the tree made of it, if any; guarded by mu
@@ -220,13 +222,17 @@ func (l *leader) Evidence() LimitEvidence { return noEvidence }
 
 // Stopped reports whether the leader is stopped.
 func (l *leader) Stopped() bool {
-	return !l.ended() && stopped(l.id)
+	if l.ended() {
+		return false
+	}
+	st, err := l.stat.read(l.id)
+	return err == nil && st.Start == l.id.Birth && st.Stopped()
 }
 
 // running is what the live leader has used by now.
 func (l *leader) running() Usage {
 	u := Usage{CPU: -1, PeakMemory: -1, IORead: -1, IOWrite: -1, PeakProcesses: -1}
-	st, err := linux.ReadStat("/proc", l.id.PID)
+	st, err := l.stat.read(l.id)
 	if err != nil || st.Start != l.id.Birth {
 		return u
 	}
