@@ -99,6 +99,10 @@ func TestLifeOfAChild(t *testing.T) {
 
 func TestZombieKeepsItsStatus(t *testing.T) {
 	pid, end := child(t)
+	alive, err := ReadUnique(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
 	end.Close()
 	deadline := time.Now().Add(hang)
 	for {
@@ -109,6 +113,9 @@ func TestZombieKeepsItsStatus(t *testing.T) {
 		if k.State == Zombie {
 			if got := syscall.WaitStatus(k.WaitStatus); !got.Exited() || got.ExitStatus() != 7 {
 				t.Errorf("status in the record: %#x", k.WaitStatus)
+			}
+			if u, err := ReadUnique(pid); err != nil || u != alive {
+				t.Errorf("unique id %+v, alive %+v: %v", u, alive, err)
 			}
 			break
 		}

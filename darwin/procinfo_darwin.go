@@ -18,11 +18,13 @@ const (
 	flavorRusageInfoV4 = 4  // RUSAGE_INFO_V4
 )
 
-// ReadUnique reads the never reused identity of a process. It needs no
-// privilege. An error, whatever it is, means to fall back to the start time.
+// ReadUnique reads the never reused identity of a process; a zombie that was not
+// yet reaped answers too. It needs no privilege. An error, whatever it is, means
+// to fall back to the start time.
 func ReadUnique(pid int) (Unique, error) {
+	const zombiesToo = 1
 	var b [uniqueSize]byte
-	n, _, errno := syscall.Syscall6(sysProcInfo, procInfoPIDInfo, uintptr(pid), flavorUnique, 0,
+	n, _, errno := syscall.Syscall6(sysProcInfo, procInfoPIDInfo, uintptr(pid), flavorUnique, zombiesToo,
 		uintptr(unsafe.Pointer(&b)), unsafe.Sizeof(b))
 	if errno != 0 {
 		return Unique{}, fmt.Errorf("read unique id of %d: %w", pid, errno)
