@@ -46,7 +46,13 @@ func openFile(path string, access, share uint32) (*Pinned, FileID, error) {
 	}
 	// FILE_FLAG_BACKUP_SEMANTICS lets a directory be opened, so that a
 	// caller hears of its kind and not of a refusal.
-	h, err := xwin.CreateFile(name, access, share, nil, xwin.OPEN_EXISTING, xwin.FILE_FLAG_BACKUP_SEMANTICS, 0)
+	const flags = xwin.FILE_FLAG_BACKUP_SEMANTICS
+	h, err := xwin.CreateFile(name, access, share, nil, xwin.OPEN_EXISTING, flags, 0)
+	if errors.Is(err, xwin.ERROR_CANT_ACCESS_FILE) {
+		// The alias of an application from the store, which CreateProcess alone
+		// follows: it is itself the file.
+		h, err = xwin.CreateFile(name, access, share, nil, xwin.OPEN_EXISTING, flags|xwin.FILE_FLAG_OPEN_REPARSE_POINT, 0)
+	}
 	if err != nil {
 		return nil, FileID{}, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
