@@ -204,7 +204,7 @@ func (g gate) close() (open func(n int) error, err error) {
 
 // atOnce starts so many, lets them begin together and gives the time until all
 // have ended, and how many times as long the slowest took as the fastest.
-func atOnce(t *testing.T, g gate, jobs int, one func() (poured, error)) (took time.Duration, spread float64) {
+func atOnce(t testing.TB, g gate, jobs int, one func() (poured, error)) (took time.Duration, spread float64) {
 	t.Helper()
 	open, err := g.close()
 	if err != nil {

@@ -1,107 +1,11 @@
 package bench
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/belfry-dev/belfry/sys/systest"
 )
-
-func init() { systest.Register("gather", gather) }
-
-const (
-	floorPipe = 512 << 10 // bytes, of each pipe
-	floorRead = 256 << 10 // bytes, at most of a read
-	floorKept = 1 << 20   // bytes, into which each reads in turns
-)
-
-// gather is the floor of a server that takes in many jobs: one process that reads
-// the pipes that it was started with, so many from descriptor 3 on, to their ends,
-// each into a megabyte of its own.
-func gather(args []string) int {
-	n, err := strconv.Atoi(args[0])
-	if err != nil {
-		return 2
-	}
-	var all sync.WaitGroup
-	errs := make([]error, n)
-	for i := range n {
-		fd := 3 + i
-		if err := syscall.SetNonblock(fd, true); err != nil {
-			return 1
-		}
-		r := os.NewFile(uintptr(fd), "pipe")
-		kept := make([]byte, floorKept)
-		all.Go(func() {
-			for at := 0; errs[i] == nil; {
-				var got int
-				got, errs[i] = r.Read(kept[at : at+floorRead])
-				bytes.Count(kept[at:at+got], []byte("\n"))
-				if at += got; at > len(kept)-floorRead {
-					at = 0
-				}
-			}
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != io.EOF {
-			return 1
-		}
-	}
-	return 0
-}
-
-// pourTogether has gather take in what so many write.
-func pourTogether(t *testing.T, g gate, jobs int, argv []string) (took time.Duration, spread float64) {
-	t.Helper()
-	var reads []*os.File
-	writes := make(chan *os.File, jobs)
-	for range jobs {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		reads = append(reads, r)
-		writes <- w
-		const setPipeSize = 1031 // F_SETPIPE_SZ. Best effort: a smaller one is slower.
-		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, r.Fd(), setPipeSize, floorPipe)
-	}
-	words := helperArgv("gather", strconv.Itoa(jobs))
-	apart := &syscall.SysProcAttr{Setsid: true}
-	reader := &exec.Cmd{Path: words[0], Args: words, Stderr: os.Stderr, ExtraFiles: reads, SysProcAttr: apart}
-	if err := reader.Start(); err != nil {
-		t.Fatal(err)
-	}
-	took, spread = atOnce(t, g, jobs, func() (p poured, err error) {
-		var says strings.Builder
-		w := <-writes
-		from := &exec.Cmd{Path: argv[0], Args: argv, Stdout: w, Stderr: &says, SysProcAttr: apart}
-		if err = errors.Join(from.Start(), w.Close()); err == nil {
-			err = from.Wait()
-		}
-		if err != nil {
-			return p, err
-		}
-		return pouredOf(says.String())
-	})
-	if err := reader.Wait(); err != nil {
-		t.Fatal("gather:", err)
-	}
-	return took, spread
-}
 
 // many measures sixty-four jobs that print at once, sixty-four times cat, and one
 // process that does no more than read, all from a common start.
@@ -138,8 +42,7 @@ func newMany(t *testing.T, b belfry) *many {
 			return pouredOf(page.Events[0].Text)
 		})
 		m.ours, m.spreads = append(m.ours, took), append(m.spreads, spread)
-		took, _ = pourTogether(t, g, manyJobs, argv)
-		m.floor = append(m.floor, took)
+		m.floor = append(m.floor, pourTogether(t, "gather", g, manyJobs, argv).took)
 	}
 	return m
 }

@@ -33,8 +33,10 @@ func TestGate(t *testing.T) {
 		if took <= 0 || spread < 1 {
 			t.Errorf("took %v, spread %v", took, spread)
 		}
-		if took, spread = pourTogether(t, g, 3, argv); took <= 0 || spread < 1 {
-			t.Errorf("together: took %v, spread %v", took, spread)
+		for _, name := range []string{"gather", "gather-poll"} {
+			if all := pourTogether(t, name, g, 3, argv); all.took <= 0 || all.spread < 1 || all.cpu <= 0 {
+				t.Errorf("%s: %+v", name, all)
+			}
 		}
 	}
 }
