@@ -164,7 +164,7 @@ func (a *App) mcp(ctx context.Context, scope, policyFlag string, detached bool) 
 // requests is what a client's requests are read from.
 func (a *App) requests() io.Reader {
 	if in, ok := a.Stdin.(*os.File); ok {
-		return sys.OwnPipe(in)
+		return sys.PolledInput(in)
 	}
 	return a.Stdin
 }
