@@ -4,10 +4,13 @@ package sys
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -24,9 +27,18 @@ func TestSweepTempEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead, err := tempDir()
+	made, err := tempDir()
 	if err != nil {
 		t.Fatal(err)
+	}
+	ended := exec.Command(os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead := strings.Replace(made, fmt.Sprintf("%s%d-", tempPrefix, os.Getpid()),
+		fmt.Sprintf("%s%d-", tempPrefix, ended.ProcessState.Pid()), 1)
+	if err := os.Rename(made, dead); err != nil || made == dead {
+		t.Fatal(made, dead, err)
 	}
 	l, err := net.Listen("unix", filepath.Join(dead, tempSocket))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 // NobodyListens tells whether a connect failed because nobody listens at the
 // address: a name that is not there, or a refusal. Every other error, a
-// permission that is missing above all, says nothing of that.
+// permission that is missing above all, says nothing of that. On macOS and the
+// BSDs somebody who has too many callers at once refuses one as well.
 func NobodyListens(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRefused)
 }
