@@ -66,8 +66,9 @@ func terminalGate(t *testing.T, b belfry) {
 // next to a hundred bare spawns one after the other.
 func burstGate(t *testing.T, b belfry) {
 	const jobs = 100
+	most := loaded(t, 1/0.8, 1/0.5)
 	c := b.connect(t, "BELFRY_MAX_QUEUE_DEPTH=100", spawned)
-	compare(t, "a burst of 100 runs", 1/0.5, func() (ours, bare figures) {
+	compare(t, "a burst of 100 runs", most, func() (ours, bare figures) {
 		for range 12 {
 			var sum time.Duration
 			for range jobs {
