@@ -65,7 +65,7 @@ type pump struct {
 	s        sink
 	floods   *atomic.Int32 // how many pumps of the store have had a large read
 	asked    int           // bytes that the pipe was asked to hold
-	room     int           // bytes that it holds at least
+	room     int           // bytes that it holds, as far as known
 	flood    bool          // counted there
 	turn     int           // bytes since it last let others have the processor
 	short    time.Time     // when the last read ended, if it was short
@@ -205,8 +205,10 @@ func (p *pump) burst() error {
 			}
 		}
 		switch {
-		case got >= p.room/4*3:
-			return err // the pipe may have been full
+		case got >= p.room/2:
+			// The pipe may have been full: a write that does not fit beside the one
+			// before takes a new page, so half of each may be empty.
+			return err
 		case got > 0:
 			empty = 0
 		default:
@@ -223,7 +225,8 @@ func (p *pump) burst() error {
 	return nil
 }
 
-// take reads what is there and does not wait.
+// take reads what is there and does not wait. A read may leave something though it
+// is short: of a pipe in packet mode (O_DIRECT) each gives one write.
 func (p *pump) take() (got int, err error) {
 	for {
 		b := p.s.Space()
@@ -233,7 +236,7 @@ func (p *pump) take() (got int, err error) {
 			p.commit(n)
 			got += n
 		}
-		if errors.Is(err, sys.ErrWouldBlock) || err == nil && n < len(b) {
+		if errors.Is(err, sys.ErrWouldBlock) {
 			return got, nil
 		}
 		if err != nil || got >= p.room {
@@ -260,14 +263,16 @@ func (p *pump) nap(d time.Duration) (asked chan<- struct{}) {
 	return asked
 }
 
-// grow makes the pipe larger. Best effort: a smaller one is slower, nothing else.
+// grow makes the pipe larger. Best effort: a smaller one is slower, nothing else. It
+// may be far smaller than usual: one page or two, once its user has many.
 func (p *pump) grow(size int) {
 	if p.asked >= size {
 		return
 	}
 	p.asked = size
-	n, _ := p.r.Grow(size) // Best effort, as above.
-	p.room = max(p.room, n)
+	if n, _ := p.r.Grow(size); n > 0 { // Best effort, as above.
+		p.room = n
+	}
 }
 
 // drain tells the pump that the tree is over: read what is there to the last

@@ -70,3 +70,78 @@ func TestPumpGrowsThePipe(t *testing.T) {
 		})
 	}
 }
+
+// TestFullPipeIsNoPause: a pump in naps sees that its writer may be waiting although
+// much of the pipe is empty.
+func TestFullPipeIsNoPause(t *testing.T) {
+	p, w := nappingPump(t)
+	const halfPage = 2049 // no two of them share a page
+	p.grow(pipeSize)
+	fillPipe(t, w, make([]byte, halfPage))
+	p.short = time.Now()
+	if err := p.burst(); err != nil {
+		t.Fatal(err)
+	}
+	if p.short.IsZero() {
+		t.Errorf("%d bytes in a pipe of %d were followed by naps until there was a pause", p.moved.Load(), p.room)
+	}
+}
+
+// TestPumpKnowsItsPipe: where the size stays as it was, that is what counts.
+func TestPumpKnowsItsPipe(t *testing.T) {
+	p, w := nappingPump(t)
+	size, err := p.r.Grow(pipeSize)
+	if err != nil || size < pipeSize {
+		t.Skipf("this user may not have larger pipes: %d bytes, %v", size, err)
+	}
+	fillPipe(t, w, make([]byte, 4096)) // so it cannot become smaller
+	p.room = 2 * size
+	if p.grow(size / 2); p.room != size {
+		t.Errorf("a pipe of %d bytes counts as one of %d", size, p.room)
+	}
+}
+
+// TestPacketsAreTakenTogether: of a pipe in packet mode a read gives one write.
+func TestPacketsAreTakenTogether(t *testing.T) {
+	p, w := nappingPump(t)
+	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, w.Fd(), syscall.F_SETFL, syscall.O_DIRECT); errno != 0 {
+		t.Skip(errno)
+	}
+	for range 10 {
+		if _, err := w.WriteString("a\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := p.take(); n != 20 || err != nil {
+		t.Errorf("took %d bytes of 20, %v", n, err)
+	}
+}
+
+// nappingPump is a pump whose pipe is out of the poller, and the job's end of it.
+func nappingPump(t *testing.T) (*pump, *os.File) {
+	t.Helper()
+	r, w, err := sys.NewPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close(); r.Close() })
+	if err := r.Quiet(); err != nil {
+		t.Fatal(err)
+	}
+	return (&Store{}).newPump(r, ring.NewJob(ring.Limits{}, nil).Stream(ring.Stdout)), w
+}
+
+// fillPipe repeats a write until the pipe takes no more.
+func fillPipe(t *testing.T, w *os.File, b []byte) {
+	t.Helper()
+	if err := syscall.SetNonblock(int(w.Fd()), true); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if n, err := syscall.Write(int(w.Fd()), b); err == syscall.EAGAIN || err == nil && n < len(b) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -48,9 +48,9 @@ func (p *PipeReader) Buffered() (int, error) { return p.end.buffered() }
 func (p *PipeReader) SetReadDeadline(t time.Time) error { return p.end.setReadDeadline(t) }
 
 // Grow asks the kernel for a buffer of so many bytes, or half as many, and so
-// on, and gives the size that it has now. Where it cannot be had (no such call, a
-// limit) the pipe stays as it was and the size is 0, without an error: size is
-// speed, never correctness.
+// on, and gives the size that it has now, 0 where that is not known. Where more
+// cannot be had (no such call, a limit) the pipe stays as it was, without an error:
+// size is speed, never correctness.
 func (p *PipeReader) Grow(bytes int) (int, error) { return p.end.grow(bytes) }
 
 // Close closes our end; a waiting Read returns an error that wraps

@@ -24,5 +24,9 @@ func pipeGrow(fd, bytes int) int {
 			return n
 		}
 	}
-	return 0
+	n, err := linux.PipeSize(fd)
+	if err != nil {
+		return 0
+	}
+	return n
 }
