@@ -22,6 +22,11 @@ func PolledInput(f *os.File) io.Reader {
 	}
 	switch st.Mode().Type() {
 	case fs.ModeNamedPipe:
+		if !linux.IsReadable(int(f.Fd())) {
+			// Opened once more it could be read, and would be for ever: f holds its
+			// other end.
+			return f
+		}
 		// Opened once more it has flags of its own. It may be another user's, or /proc
 		// be hidden.
 		if own, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {

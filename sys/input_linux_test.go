@@ -61,7 +61,7 @@ func blockingSocket(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// What cannot be polled, or is closed, is read as it is.
+// What cannot be polled, is closed or was never to be read stays as it is.
 func TestPolledInputOfNone(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
@@ -73,9 +73,9 @@ func TestPolledInputOfNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	r, _ := blockingPipe(t)
+	r, w := blockingPipe(t)
 	r.Close()
-	for _, f := range []*os.File{file, null, r} {
+	for _, f := range []*os.File{file, null, r, w} {
 		if in := PolledInput(f); in != io.Reader(f) {
 			t.Errorf("%s was taken for what can be polled", f.Name())
 		}
