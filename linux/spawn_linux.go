@@ -48,7 +48,7 @@ func Spawn(a SpawnAttr) (Child, error) {
 	started.RLock()
 	defer started.RUnlock()
 	before := startTicks()
-	pid, err := syscall.ForkExec(a.Path, a.Argv, &syscall.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: attr})
+	pid, err := forkExec(a.Path, a.Argv, &syscall.ProcAttr{Dir: a.Dir, Env: a.Env, Files: a.Files, Sys: attr})
 	if err != nil {
 		return Child{Pidfd: -1}, err
 	}
