@@ -52,7 +52,7 @@ func terminalGate(t *testing.T, b belfry) {
 	most := loaded(t, 1.6, 3)
 	c := b.connect(t, spawned)
 	compare(t, "run of "+spawned+" and its end", most, func() (ours, bare figures) {
-		for range 200 {
+		for range 400 {
 			bare = append(bare, spawnTrue(t))
 			start := time.Now()
 			finish(t, c, begin(t, c, spawned))

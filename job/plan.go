@@ -103,11 +103,11 @@ func (s *Store) prepare(ctx context.Context, sp *Spec) (plan, *refusal) {
 		return late()
 	}
 	done := make(chan answer, 1)
-	go func() {
+	s.crew.Do(s.staying, func() {
 		defer func() { <-s.checks }()
 		p, no := s.check(sp)
 		done <- answer{p, no}
-	}()
+	})
 	select {
 	case a := <-done:
 		return a.plan, a.no

@@ -32,7 +32,7 @@ func (s *Store) admit(j *Job) (started bool, err error) {
 func (s *Store) startLocked(j *Job) {
 	s.slots++
 	s.live.Add(1)
-	go j.launch()
+	s.crew.Do(s.staying, j.launch)
 }
 
 // placeLocked tells the waiting jobs their places.

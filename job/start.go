@@ -55,11 +55,11 @@ func (j *Job) launch() {
 	}
 	// Only now: who has read a line of a job's finds it running.
 	for _, p := range j.pumps {
-		go p.run()
+		j.store.crew.Do(j.store.staying, p.run)
 	}
 	j.store.bus.publish(Event{EventStarted, j})
 	close(j.spawned)
-	go j.store.makeNext()
+	j.store.crew.Do(j.store.staying, j.store.makeNext)
 	j.own(tree)
 }
 

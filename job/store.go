@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/belfry-dev/belfry/internal/workers"
 )
 
 // Store admits, runs and remembers jobs.
@@ -16,6 +18,7 @@ type Store struct {
 	cfg                Config
 	own                *Origin       // of jobs that name none
 	checks             chan struct{} // places for file-system checks under way
+	crew               *workers.Pool // of the goroutines that a short job needs
 	checking, spawning *bounds
 	bus                bus
 
@@ -41,8 +44,10 @@ type Store struct {
 	leave    context.CancelFunc
 }
 
-// maxChecks is how many file-system checks may be under way at once.
-const maxChecks = 64
+const (
+	maxChecks = 64 // file-system checks that may be under way at once
+	maxIdle   = 16 // goroutines that wait for a next check, start or pipe
+)
 
 // NewStore makes a store. It fails only without a launcher.
 func NewStore(c Config) (*Store, error) {
@@ -58,6 +63,7 @@ func NewStore(c Config) (*Store, error) {
 	s := &Store{
 		cfg: c, own: &Origin{Dir: dir, Base: c.Base, Roots: c.Roots, Policy: c.Policy},
 		checks:   make(chan struct{}, maxChecks),
+		crew:     workers.New(maxIdle),
 		checking: newBounds(checkBound), spawning: newBounds(spawnVerdict),
 		jobs:   map[string]*list.Element{},
 		order:  list.New(),

@@ -94,7 +94,7 @@ func (c *Conn) start(r *request, f *flight, inline bool, bytes int, run func(con
 	if f.begin != nil {
 		f.begin(ctx)
 	}
-	c.workers.do(c.ctx, func() {
+	c.workers.Do(c.ctx, func() {
 		defer cancel(nil)
 		defer c.flights.done(key, f)
 		run(ctx)

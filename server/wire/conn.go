@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+
+	"github.com/belfry-dev/belfry/internal/workers"
 )
+
+// maxIdle is how many goroutines of a connection wait for their next request.
+const maxIdle = 32
 
 // ErrClosed says that the connection, or the request a notification belongs
 // to, is over.
@@ -22,7 +27,7 @@ type Conn struct {
 	ctx     context.Context // of every handler; ends with the connection
 	out     *outbox
 	flights flights
-	workers workers
+	workers *workers.Pool
 	done    chan struct{}
 	told    sync.Once // OnEnd was called
 

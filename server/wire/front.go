@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belfry-dev/belfry/internal/workers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -82,7 +83,7 @@ func (f *Front) ServeConn(ctx context.Context, in io.Reader, out io.Writer, o Co
 	c := &Conn{
 		front: f, o: o, ctx: handlers, done: make(chan struct{}),
 		flights: flights{byKey: map[string]*flight{}},
-		workers: workers{next: make(chan func())},
+		workers: workers.New(maxIdle),
 	}
 	c.out = newOutbox(out, f.o.WriteTimeout, f.firstReply, c.flights.crowd)
 	go c.out.run()

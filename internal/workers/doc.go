@@ -1,0 +1,3 @@
+// Package workers runs short functions in great number on goroutines that are used
+// again.
+package workers
