@@ -57,7 +57,7 @@ const (
 	// handlerGrace is how long handlers whose context has ended may take to return.
 	handlerGrace = time.Second
 	// flushStall is how long a client may leave one Write untaken once its
-	// input has ended.
+	// input has ended, or is known to end when it was read so far.
 	flushStall = 5 * time.Second
 	// toldStall is the same once ctx has ended.
 	toldStall = time.Second
@@ -119,6 +119,7 @@ func (f *Front) ServeConn(ctx context.Context, in io.Reader, out io.Writer, o Co
 // read serves lines until the input ends or over is closed.
 func (c *Conn) read(in io.Reader, over <-chan struct{}) error {
 	l := newLines(in)
+	var on *ahead // once the client was slow to read
 	for {
 		line, err := l.next()
 		if err == io.EOF {
@@ -138,7 +139,15 @@ func (c *Conn) read(in io.Reader, over <-chan struct{}) error {
 			c.serveLine(line)
 		}
 		c.work.Unlock()
-		c.out.room(over)
+		if c.out.waiting() > crowded {
+			if on == nil {
+				on = newAhead(in)
+				l.in = on
+			}
+			on.begin()
+			c.out.room(over, on.ended)
+			on.rest()
+		}
 	}
 }
 

@@ -117,16 +117,28 @@ func (o *outbox) easing() <-chan struct{} {
 	return o.eased
 }
 
-// room waits until the client has taken enough, or stop is closed.
-func (o *outbox) room(stop <-chan struct{}) {
+// room waits until the client has taken enough, or stop is closed. A client that has
+// ended its input must go on taking: one that may have gone is not waited for.
+func (o *outbox) room(stop, ended <-chan struct{}) {
+	var before uint64
+	var late <-chan time.Time
 	for o.waiting() > crowded {
 		select {
 		case <-o.freed:
+			continue
 		case <-o.failed:
 			return
 		case <-stop:
 			return
+		case <-ended:
+			ended = nil
+		case <-late:
+			if o.writes.Load() == before {
+				o.fail(fmt.Errorf("%w for %v", errStalled, flushStall))
+				return
+			}
 		}
+		before, late = o.writes.Load(), time.After(flushStall)
 	}
 }
 
