@@ -15,6 +15,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == roleWord && os.Args[2] == "peer" {
 		os.Exit(playPeer(os.Args[3:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == roleWord && os.Args[2] == "compare" {
+		os.Exit(compare(os.Args[3:], os.Stderr))
+	}
 	if len(os.Args) > 1 && os.Args[1] == roleWord {
 		os.Exit(playRole(os.Args[2:]))
 	}
@@ -130,6 +133,34 @@ func TestReadme(t *testing.T) {
 	}
 	if err := p.intoReadme(file); err == nil {
 		t.Error("a file without marks was taken")
+	}
+}
+
+// Without figures of belfry, or a place for them, what was written before stays.
+func TestNothingIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	none, readme, old := filepath.Join(dir, "none"), filepath.Join(dir, "README.md"), filepath.Join(dir, "report.md")
+	for _, file := range []string{readme, old} {
+		if err := os.WriteFile(file, []byte("as it was"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"-belfry", none, "-only", "start", "-rounds", "1", "-out", dir}, "no figures of belfry"},
+		{[]string{"-belfry", none, "-only", "start", "-rounds", "1", "-out", dir, "-readme", readme}, "no marks"},
+	} {
+		var out strings.Builder
+		if code := compare(c.args, &out); code != 1 || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%q: %d, %s", c.args, code, &out)
+		}
+	}
+	for _, file := range []string{readme, old} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != "as it was" {
+			t.Errorf("%s: %q, %v", file, text, err)
+		}
 	}
 }
 

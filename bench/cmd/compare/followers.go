@@ -40,7 +40,7 @@ type shared struct {
 // openShared starts the server and so many clients of it.
 func openShared(binary string, clients int) (s *shared, err error) {
 	s = &shared{binary: binary}
-	if s.dir, err = os.MkdirTemp("", "compare-"); err != nil {
+	if s.dir, err = os.MkdirTemp(scratch, "compare-"); err != nil {
 		return nil, err
 	}
 	s.env = "BELFRY_RUNTIME_DIR=" + s.dir

@@ -76,22 +76,41 @@ func compare(args []string, to io.Writer) int {
 		servers: append([]server{{"belfry", "'" + *binary + "' mcp --policy {policy}"}}, others...),
 		rounds:  *count,
 		load:    loadAverage(),
+		to:      to,
 		say:     func(f string, v ...any) { fmt.Fprintf(to, f+"\n", v...) },
 	}
 	if err := p.choose(*only); err != nil {
 		fmt.Fprintln(to, "compare:", err)
 		return 2
 	}
-	err := p.run()
-	if err == nil {
-		err = p.write(*out, os.Stdout)
-	}
-	if err == nil && *readme != "" {
-		err = p.intoReadme(*readme)
-	}
-	if err != nil {
+	if err := p.measure(*out, *readme); err != nil {
 		fmt.Fprintln(to, "compare:", err)
 		return 1
 	}
 	return 0
+}
+
+// measure runs the comparisons and then writes what they found.
+func (p *report) measure(out, readme string) error {
+	if readme != "" {
+		if _, _, err := marked(readme); err != nil {
+			return err
+		}
+	}
+	end, err := interruptible(p.to)
+	if err != nil {
+		return err
+	}
+	err = p.run()
+	end()
+	if err == nil {
+		err = p.ours()
+	}
+	if err == nil {
+		err = p.write(out, os.Stdout)
+	}
+	if err == nil && readme != "" {
+		err = p.intoReadme(readme)
+	}
+	return err
 }

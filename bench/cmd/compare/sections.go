@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,6 +17,7 @@ type report struct {
 	rounds  int
 	load    string          // average, before anything was measured
 	only    map[string]bool // sections; empty means all
+	to      io.Writer       // what is said meanwhile
 	say     func(string, ...any)
 
 	tables []table
@@ -67,6 +69,18 @@ func (p *report) run() error {
 	return nil
 }
 
+// ours tells why belfry itself could not be measured.
+func (p *report) ours() error {
+	for _, t := range p.tables {
+		for _, r := range t.rows {
+			if r.side == "belfry" && r.failed != "" {
+				return fmt.Errorf("%s: nothing was written, as there are no figures of belfry: %s", t.key, r.failed)
+			}
+		}
+	}
+	return nil
+}
+
 func (p *report) names(first ...string) []string {
 	for _, s := range p.servers {
 		first = append(first, s.name)
@@ -99,7 +113,7 @@ func (p *report) ingest() error {
 			load{8_000_000, 64_000, 64}, p.names("cat", "raw"), gbPerSecond},
 	} {
 		c.base, c.more = "cat", true
-		dir, err := os.MkdirTemp("", "compare-")
+		dir, err := os.MkdirTemp(scratch, "compare-")
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ type record struct {
 
 // open starts the server with further words of its environment, NAME=value.
 func (s server) open(env ...string) (*session, error) {
-	dir, err := os.MkdirTemp("", "compare-")
+	dir, err := os.MkdirTemp(scratch, "compare-")
 	if err != nil {
 		return nil, err
 	}

@@ -22,12 +22,12 @@ func (p *report) write(dir string, out io.Writer) error {
 	}
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "report.md"), []byte(text), 0o644)
+		err = replace(filepath.Join(dir, "report.md"), text)
 	}
 	for i := range p.tables {
 		t := &p.tables[i]
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, t.key+".svg"), []byte(t.svg()), 0o644)
+			err = replace(filepath.Join(dir, t.key+".svg"), t.svg())
 		}
 	}
 	return err
@@ -92,22 +92,31 @@ const (
 	readmeEnd   = "<!-- end of figures -->\n"
 )
 
-// intoReadme replaces what stands between the marks.
-func (p *report) intoReadme(file string) error {
+// marked gives what stands before and after the marks.
+func marked(file string) (before, after string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	before, rest, found := strings.Cut(string(text), readmeBegin)
 	_, after, closed := strings.Cut(rest, readmeEnd)
 	if !found || !closed {
-		return errors.New(file + " has no marks for the figures")
+		return "", "", errors.New(file + " has no marks for the figures")
+	}
+	return before, after, nil
+}
+
+// intoReadme replaces what stands between the marks.
+func (p *report) intoReadme(file string) error {
+	before, after, err := marked(file)
+	if err != nil {
+		return err
 	}
 	figures, err := p.figures()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(before+readmeBegin+figures+readmeEnd+after), 0o644)
+	return replace(file, before+readmeBegin+figures+readmeEnd+after)
 }
 
 // figures are the main ones, for a reader in a hurry.
