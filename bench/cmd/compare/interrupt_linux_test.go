@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,12 +30,17 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
-	cmd.Stderr = &said               // Wait is over once nobody holds it
-	cmd.WaitDelay = 20 * time.Second // and tells if somebody does
-	if err := cmd.Start(); err != nil {
+	cmd.Stderr = w
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.ReadFile(begun); err != nil {
@@ -45,8 +50,13 @@ func TestInterrupted(t *testing.T) {
 		t.Error(err)
 	}
 	err = cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(said.String(), "interrupt") {
-		t.Errorf("%v: %s", err, &said)
+	_ = r.SetReadDeadline(time.Now().Add(20 * time.Second)) // a pipe has deadlines
+	said, rerr := io.ReadAll(r)                             // to the end of all that hold it
+	if rerr != nil {
+		t.Errorf("a process was left behind: %v", rerr)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(said), "interrupt") {
+		t.Errorf("%v: %s", err, said)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
