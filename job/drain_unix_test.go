@@ -137,7 +137,7 @@ func TestPolicyIsAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &policyCache{file: PolicyFile{Path: file, Origin: "the test"}, path: DefaultPath}
-	if _, err := c.load(); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := c.load(time.Now()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a pipe: %v", err)
 	}
 	if err := os.Remove(file); err != nil {
@@ -146,7 +146,7 @@ func TestPolicyIsAPipe(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"allow":["a"]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := c.load(); err != nil || len(p.Allow) != 1 {
+	if p, err := c.load(time.Now()); err != nil || len(p.Allow) != 1 {
 		t.Errorf("a file in its place: %v, %v", p.Allow, err)
 	}
 }

@@ -1,6 +1,9 @@
 package job
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Origin is for whom a job is started, where a store serves several clients:
 // what of their surroundings counts for their jobs. It may be used for any
@@ -23,7 +26,7 @@ type Origin struct {
 // policy is what the origin's policy file says, parsed again when it changed.
 func (o *Origin) policy() (Policy, error) {
 	o.once.Do(func() { o.cache = &policyCache{file: o.Policy, path: o.Base.path(), pathext: o.Base.PathExt} })
-	return o.cache.load()
+	return o.cache.load(time.Now())
 }
 
 // origin is whose surroundings count for a spec.

@@ -122,7 +122,7 @@ func TestPolicyCache(t *testing.T) {
 	c := &policyCache{file: PolicyFile{Path: file, Origin: "BELFRY_POLICY_FILE"}, path: DefaultPath}
 	fails := func(gist string) {
 		t.Helper()
-		p, err := c.load()
+		p, err := c.load(time.Now())
 		if err == nil || !strings.Contains(err.Error(), gist) {
 			t.Errorf("load: %v; want %q", err, gist)
 			return
@@ -136,25 +136,40 @@ func TestPolicyCache(t *testing.T) {
 	fails("BELFRY_POLICY_FILE must be a JSON object")
 	// Same size, same second: a file that was just written is read again.
 	write(`{"allow":[]}`)
-	if p, err := c.load(); err != nil || len(p.Allow) != 0 {
+	if p, err := c.load(time.Now()); err != nil || len(p.Allow) != 0 {
 		t.Fatal(p.Allow, err)
 	}
 	write(`{"allow":["a"]}`)
-	if p, err := c.load(); err != nil || len(p.Allow) != 1 {
+	if p, err := c.load(time.Now()); err != nil || len(p.Allow) != 1 {
 		t.Fatal(p.Allow, err)
 	}
 	// An old file is parsed once.
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(file, old, old); err != nil {
-		t.Fatal(err)
-	}
-	first, err := c.load()
+	later := time.Now().Add(time.Hour)
+	first, err := c.load(later)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, _ := c.load()
+	second, _ := c.load(later)
 	if &first.Allow[0] != &second.Allow[0] {
 		t.Error("an unchanged file was parsed again")
+	}
+	// Another in its place is read, whatever its size and time of modification.
+	was, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := filepath.Join(dir, "next")
+	if err := os.WriteFile(next, []byte(`{"allow":["b"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(next, was.ModTime(), was.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, file); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := c.load(later); err != nil || len(p.Allow) != 1 || p.Allow[0] != "b" {
+		t.Errorf("another file of the same size and time: %v, %v", p.Allow, err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

@@ -6,22 +6,16 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/belfry-dev/belfry/sys"
 )
 
 // Without a descriptor to read the policy with nothing is decided: the job is
-// refused for want of one, not by the policy, and the next one runs, however long the
-// file has been as it is.
+// refused for want of one, not by the policy, and the next one runs.
 func TestPolicyWithoutDescriptors(t *testing.T) {
 	tree := newFakeTree()
 	s, sp := fakeStore(t, Config{}, tree)
 	defer s.Close(t.Context())
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(s.cfg.Policy.Path, old, old); err != nil {
-		t.Fatal(err)
-	}
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
