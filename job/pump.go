@@ -225,8 +225,9 @@ func (p *pump) burst() error {
 	return nil
 }
 
-// take reads what is there and does not wait. A read may leave something though it
-// is short: of a pipe in packet mode (O_DIRECT) each gives one write.
+// take reads what is there and does not wait. A read of a page or less may leave
+// something: of a pipe in packet mode (O_DIRECT) each gives one write. After more
+// there is only what was written since, which is better read with what follows.
 func (p *pump) take() (got int, err error) {
 	for {
 		b := p.s.Space()
@@ -236,7 +237,7 @@ func (p *pump) take() (got int, err error) {
 			p.commit(n)
 			got += n
 		}
-		if errors.Is(err, sys.ErrWouldBlock) {
+		if errors.Is(err, sys.ErrWouldBlock) || err == nil && n < len(b) && n > napBelow {
 			return got, nil
 		}
 		if err != nil || got >= p.room {
