@@ -44,8 +44,6 @@ type Job struct {
 type work struct {
 	spec Spec
 	plan plan
-
-	contained contained
 }
 
 // out is where the job's output is.
@@ -54,7 +52,7 @@ func (j *Job) out() *ring.Job { return j.ring.Load() }
 func newJob(s *Store, sp Spec, p plan, now time.Time) *Job {
 	label := "job " + newID()
 	j := &Job{
-		id: label[len(label)-idLen:], detach: sp.Detach, work: &work{spec: sp, plan: p}, store: s,
+		id: label[len(label)-idLen:], detach: sp.Detach, work: &work{sp, p}, store: s,
 		spawned: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
 		asks: make(chan ask),
 	}

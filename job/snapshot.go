@@ -91,6 +91,15 @@ type Member struct {
 	Command string
 }
 
+// Guarantee is what contains a job.
+type Guarantee struct {
+	Mechanism       string
+	Kill            string
+	LeaderExit      string
+	SupervisorDeath string
+	HelperDeath     string
+}
+
 // Usage is what a job's tree has used; a field that is not known is -1.
 type Usage struct {
 	CPU           time.Duration
@@ -98,6 +107,13 @@ type Usage struct {
 	IORead        int64 // bytes
 	IOWrite       int64 // bytes
 	PeakProcesses int
+}
+
+func guaranteeOf(g sys.Guarantee) *Guarantee {
+	return &Guarantee{
+		Mechanism: string(g.Mechanism), Kill: string(g.Kill), LeaderExit: string(g.LeaderExit),
+		SupervisorDeath: string(g.SupervisorDeath), HelperDeath: string(g.HelperDeath),
+	}
 }
 
 func membersOf(ms []sys.Member) []Member {
@@ -115,10 +131,10 @@ func (j *Job) Snapshot() Snapshot {
 		return s
 	}
 	j.mu.Lock()
-	tree, work := j.tree, j.work
+	tree := j.tree
 	j.mu.Unlock()
 	if tree != nil {
-		s.Guarantee = work.contained.ask(tree, time.Now())
+		s.Guarantee = guaranteeOf(tree.Guarantee())
 		s.Stopped = s.LeaderExit == nil && tree.Stopped()
 	} else if id := s.Identity; id != nil && s.LeaderExit == nil {
 		s.Stopped = sys.Stopped(sys.ID{PID: id.PID, Kind: id.Kind, Birth: id.Birth})
