@@ -43,6 +43,19 @@ func (s *server) pages(id string, cursor int) (lines []string, next int) {
 	}
 }
 
+// numbered is what twoParts has said, as a person is shown it, in the form of pages:
+// the order between its streams is nobody's.
+func numbered(said string) (lines []string) {
+	for text := range strings.Lines(said) {
+		stream := "stdout"
+		if text = strings.TrimSuffix(text, "\n"); strings.HasSuffix(text, "0") {
+			stream = "stderr"
+		}
+		lines = append(lines, fmt.Sprintf("%d %s %s", len(lines)+1, stream, text))
+	}
+	return lines
+}
+
 // wholeOf wants every line of twoParts once, with the numbers from 1 on.
 func (s *server) wholeOf(lines []string) {
 	s.t.Helper()
