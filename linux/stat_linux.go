@@ -12,19 +12,12 @@ import (
 // ReadStat reads a process's stat under a proc root ("/proc"). A process that
 // is gone gives an error that wraps ErrNotExist or ESRCH.
 func ReadStat(root string, pid int) (Stat, error) {
-	path := root + "/" + strconv.Itoa(pid) + "/stat"
-	fd, err := open(path, unix.O_RDONLY)
+	h, err := openStat(root, pid)
 	if err != nil {
 		return Stat{}, err
 	}
-	defer unix.Close(fd)
-	room := statRooms.Get().(*[1024]byte)
-	defer statRooms.Put(room)
-	b, err := readOnce(fd, path, room[:])
-	if err != nil {
-		return Stat{}, err
-	}
-	return ParseStat(b)
+	defer h.Close()
+	return h.Read()
 }
 
 // HeldStat is the stat of one process, held open: to read it again takes no walk
@@ -34,15 +27,22 @@ type HeldStat struct {
 	path string
 }
 
-// HoldStat opens the stat of the process that has this number and start time,
-// ESRCH when there is none. Close gives it back.
-func HoldStat(pid int, start uint64) (*HeldStat, error) {
-	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+func openStat(root string, pid int) (*HeldStat, error) {
+	path := root + "/" + strconv.Itoa(pid) + "/stat"
 	fd, err := open(path, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	h := &HeldStat{fd, path}
+	return &HeldStat{fd, path}, nil
+}
+
+// HoldStat opens the stat of the process that has this number and start time,
+// ESRCH when there is none. Close gives it back.
+func HoldStat(pid int, start uint64) (*HeldStat, error) {
+	h, err := openStat("/proc", pid)
+	if err != nil {
+		return nil, err
+	}
 	st, err := h.Read()
 	if err == nil && st.Start != start {
 		err = unix.ESRCH
@@ -59,20 +59,20 @@ func HoldStat(pid int, start uint64) (*HeldStat, error) {
 func (h *HeldStat) Read() (Stat, error) {
 	room := statRooms.Get().(*[1024]byte)
 	defer statRooms.Put(room)
-	n, err := eintr(func() (int, error) { return unix.Pread(h.fd, room[:], 0) })
+	b, err := readOnce(h.fd, h.path, room[:])
 	if err != nil {
-		return Stat{}, &os.PathError{Op: "read", Path: h.path, Err: err}
+		return Stat{}, err
 	}
-	return ParseStat(room[:n])
+	return ParseStat(b)
 }
 
 // Close gives the descriptor back; nothing may be reading.
 func (h *HeldStat) Close() { unix.Close(h.fd) }
 
-// readOnce reads a file that the kernel makes as a whole (single_open) and that
-// fits: what it gives is all there is.
+// readOnce reads, from its start, a file that the kernel makes as a whole
+// (single_open) and that fits: what it gives is all there is.
 func readOnce(fd int, path string, b []byte) ([]byte, error) {
-	n, err := eintr(func() (int, error) { return unix.Read(fd, b) })
+	n, err := eintr(func() (int, error) { return unix.Pread(fd, b, 0) })
 	if err != nil {
 		return nil, &os.PathError{Op: "read", Path: path, Err: err}
 	}

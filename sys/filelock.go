@@ -16,7 +16,10 @@ var ErrLockReplaced = errors.New("the lock file was removed before it was locked
 // FileLock is an open file whose lock tells that a process lives: the kernel
 // gives the lock back when the process ends, however it ends. It is an advisory
 // lock of the whole file (flock), on Windows of one byte far beyond any content.
-type FileLock struct{ f *os.File }
+type FileLock struct {
+	f    *os.File
+	self os.FileInfo // of f, when it was opened: which file that is does not change
+}
 
 // CreateLock makes the file at path, which must not be there (fs.ErrExist), and
 // holds it exclusively. The file is the owner's alone.
@@ -25,7 +28,10 @@ func CreateLock(path string) (*FileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &FileLock{f}
+	l, err := newFileLock(f)
+	if err != nil {
+		return nil, err
+	}
 	held, err := lockFile(f, true, false)
 	if err == nil && (!held || !l.AtPath(path)) {
 		err = fmt.Errorf("lock %s: %w", path, ErrLockReplaced)
@@ -43,7 +49,17 @@ func OpenLock(path string) (*FileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FileLock{f}, nil
+	return newFileLock(f)
+}
+
+// newFileLock takes f over; on an error it is closed.
+func newFileLock(f *os.File) (*FileLock, error) {
+	self, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &FileLock{f, self}, nil
 }
 
 // OpenShared opens a regular file for reading that others may remove meanwhile,
@@ -89,12 +105,8 @@ func (l *FileLock) WaitShared() error {
 
 // AtPath reports whether path still names this file.
 func (l *FileLock) AtPath(path string) bool {
-	mine, err := l.f.Stat()
-	if err != nil {
-		return false
-	}
 	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
+	return err == nil && os.SameFile(l.self, there)
 }
 
 // Close gives the lock back. The file stays.

@@ -21,7 +21,6 @@ const maxRecord = 64 << 10
 type keptRecord struct {
 	lock *FileLock
 	path string
-	file os.FileInfo // of the lock
 	now  record
 }
 
@@ -49,10 +48,7 @@ func keepRecord(dir, parent, leaf string, marks uint64) (*keptRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.file, err = k.lock.f.Stat(); err == nil {
-		err = k.note()
-	}
-	if err != nil {
+	if err := k.note(); err != nil {
 		k.remove()
 		return nil, err
 	}
@@ -102,13 +98,7 @@ func (k *keptRecord) note() error {
 
 // stands tells whether a sweep would find the record: nobody has removed its
 // file. A nil record was never kept.
-func (k *keptRecord) stands() bool {
-	if k == nil {
-		return false
-	}
-	there, err := os.Lstat(k.path)
-	return err == nil && os.SameFile(k.file, there)
-}
+func (k *keptRecord) stands() bool { return k != nil && k.lock.AtPath(k.path) }
 
 // remove removes the record and only then gives the lock back. A nil record was
 // never kept.

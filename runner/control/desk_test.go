@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/belfry-dev/belfry/sys/systest"
 )
 
 // fakeDesk has jobs that say and do what a test wants.
@@ -72,18 +70,8 @@ func (f *fakeDesk) wait(ctx context.Context, wait bool) error {
 
 func serveDesk(t *testing.T, f *fakeDesk) *Server {
 	t.Helper()
-	systest.SkipUnderWine(t, "a pipe's first instance, which go-winio never serves, takes a client that comes early")
 	f.end, f.told = make(chan struct{}), make(chan StopOrder, 1)
-	s, err := Listen("a server", nil, f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return listen(t, "a server", nil, f)
 }
 
 // A list has as many jobs as there are, and none is cut.

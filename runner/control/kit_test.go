@@ -60,8 +60,13 @@ func (f *fakeRun) Kill() { f.killed.Add(1) }
 
 func serve(t *testing.T, f *fakeRun) *Server {
 	t.Helper()
+	return listen(t, "a run", f, nil)
+}
+
+func listen(t *testing.T, name string, run Handler, desk Desk) *Server {
+	t.Helper()
 	systest.SkipUnderWine(t, "a pipe's first instance, which go-winio never serves, takes a client that comes early")
-	s, err := Listen("a run", f, nil)
+	s, err := Listen(name, run, desk)
 	if err != nil {
 		t.Fatal(err)
 	}
