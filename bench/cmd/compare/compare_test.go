@@ -125,7 +125,7 @@ func TestReadme(t *testing.T) {
 	}
 	got := string(text)
 	if !strings.HasPrefix(got, "before\n"+readmeBegin+"| |") || !strings.HasSuffix(got, readmeEnd+"after\n") ||
-		strings.Contains(got, "old") || !strings.Contains(got, "busy with other work") || strings.Count(got, "taking in 80-byte lines, ms") != 2 {
+		strings.Contains(got, "old") || !strings.Contains(got, "had other work, then or a moment before") || strings.Count(got, "taking in 80-byte lines, ms") != 2 {
 		t.Errorf("%s", got)
 	}
 	if err := os.WriteFile(file, []byte("nothing to replace\n"), 0o644); err != nil {

@@ -50,7 +50,7 @@ func (p *report) head() string {
 		processor(), runtime.NumCPU(), system(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), p.load, p.rounds)
 	var recent float64
 	if _, err := fmt.Sscan(p.load, &recent); err == nil && recent > float64(runtime.NumCPU())/2 {
-		text += " The machine was busy with other work, which is in every figure."
+		text += " By that the machine had other work, then or a moment before, which may be in every figure."
 	}
 	return text
 }
