@@ -183,7 +183,8 @@ func (b *bridge) next() *flight {
 	return f
 }
 
-// put writes a line; false when the connection failed before all of it was out.
+// put writes a line; false when the connection failed before all of it was out, and
+// nobody has settled it since.
 func (b *bridge) put(up *uplink, f *flight) bool {
 	b.mu.Lock()
 	if b.up != up {
@@ -195,6 +196,7 @@ func (b *bridge) put(up *uplink, f *flight) bool {
 	for id := range f.owed {
 		b.flights[id] = f
 	}
+	owes := len(f.owed) > 0
 	b.mu.Unlock()
 	line := append(f.line[:len(f.line):len(f.line)], '\n')
 	n, err := up.link.conn.Write(line)
@@ -203,12 +205,16 @@ func (b *bridge) put(up *uplink, f *flight) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// Whoever reads from the connection may have met its end first and settled it
+	// there (lost): sent once more from here, too, it would be answered twice.
+	settled := owes
 	for id := range f.owed {
 		if b.flights[id] == f {
 			delete(b.flights, id)
+			settled = false
 		}
 	}
-	return false
+	return settled
 }
 
 func (b *bridge) requeue(f *flight) {
